@@ -1,0 +1,1 @@
+//! An embedded name server and broker as pure state machines

@@ -1,0 +1,2 @@
+//! The rocketry command.
+fn main() {}

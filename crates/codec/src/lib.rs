@@ -1,0 +1,1 @@
+//! RocketMQ remoting frames, headers, bodies and stored messages

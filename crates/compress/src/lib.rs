@@ -1,0 +1,1 @@
+//! zlib, LZ4 frame and ZSTD bodies behind one bounded interface

@@ -1,0 +1,1 @@
+//! The RocketMQ client as a pure state machine

@@ -1,0 +1,1 @@
+//! The runtime-neutral shell around the client machine

@@ -1,0 +1,1 @@
+//! Time, ids, timers and the contract of sans-IO machines

@@ -1,0 +1,1 @@
+//! A deterministic world of clients, brokers and faults

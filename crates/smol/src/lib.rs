@@ -1,0 +1,1 @@
+//! RocketMQ producers and consumers on smol

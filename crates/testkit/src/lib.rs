@@ -1,0 +1,1 @@
+//! Golden values, generators, fuzz bodies, scenarios and real peers for tests
