@@ -1,0 +1,194 @@
+//! Sending: a window of unanswered messages, refilled in one `write` after each `read`.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use crate::Failure;
+use crate::args::Options;
+use crate::frames::{FIRST_OPAQUE, Template};
+use crate::histogram::Histogram;
+use crate::link::Link;
+use crate::report::Report;
+
+const SEND_MESSAGE_V2: u16 = 310;
+const BORN: &str = "1111111111111";
+const KEY: &str = "FFFFFFFF";
+/// Opaque numbers repeat after so many messages, far more than may be unanswered.
+const OPAQUES: u64 = 1 << 30;
+
+/// Sends `count` messages to the queues in turn and waits for every answer.
+///
+/// # Errors
+///
+/// Where the connection fails or the broker says something that cannot be read. A refused message is only counted.
+pub(crate) fn run(options: &Options, broker: &str) -> Result<Report, Failure> {
+    let mut link = Link::open(broker)?;
+    let mut messages = Messages::new(options)?;
+    let mut window = Window::new(options.in_flight);
+    let mut latencies = Histogram::new();
+    let mut out = Vec::new();
+    let (mut sent, mut ok, mut failed) = (0_u64, 0_u64, 0_u64);
+    let start = Instant::now();
+    while ok + failed < options.count {
+        let room = u64::from(options.in_flight) - (sent - ok - failed);
+        let fill = room.min(options.count - sent);
+        if fill > 0 {
+            out.clear();
+            messages.begin(SystemTime::now());
+            let now = start.elapsed().as_nanos();
+            for number in sent..sent + fill {
+                window.open(number, now);
+                messages.append(number, &mut out);
+            }
+            sent += fill;
+            link.write(&out)?;
+        }
+        let mut arrived = None;
+        link.read(|answer| {
+            // One reading of the clock for all answers of a `read`: they were there together.
+            let now = *arrived.get_or_insert_with(|| start.elapsed().as_nanos());
+            latencies.add(window.close(answer.opaque, now)?);
+            match answer.code {
+                0 => ok += 1,
+                _ => {
+                    if failed == 0 {
+                        eprintln!("floor: {}", answer.complaint());
+                    }
+                    failed += 1;
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Report::new((ok, failed), start.elapsed(), &link, Some(&latencies))
+}
+
+/// When each unanswered message left, by the low bits of its number.
+struct Window {
+    left_at: Vec<Option<u128>>,
+}
+
+impl Window {
+    fn new(in_flight: u32) -> Self {
+        // Answers may come in any order, so one slow answer may leave the window wide in numbers: sixteen-fold room.
+        Self { left_at: vec![None; in_flight.next_power_of_two() as usize * 16] }
+    }
+
+    fn slot(&mut self, number: u64) -> &mut Option<u128> {
+        let mask = self.left_at.len() as u64 - 1;
+        &mut self.left_at[index(number & mask)]
+    }
+
+    fn open(&mut self, number: u64, now: u128) {
+        *self.slot(number) = Some(now);
+    }
+
+    /// The latency in nanoseconds.
+    fn close(&mut self, opaque: u32, now: u128) -> Result<u64, Failure> {
+        let number = opaque.checked_sub(FIRST_OPAQUE).ok_or("an answer to nothing")?;
+        let left = self.slot(number.into()).take().ok_or("an answer came twice or to nothing")?;
+        Ok(u64::try_from(now.saturating_sub(left))?)
+    }
+}
+
+/// The requests: one template per queue.
+struct Messages {
+    templates: Vec<Template>,
+    born_at: usize,
+    key_at: usize,
+}
+
+impl Messages {
+    fn new(options: &Options) -> Result<Self, Failure> {
+        // The key is unique for a run as Java's is: 24 digits of the run, 8 of the message (wire 7.2).
+        let run = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos() ^ (u128::from(std::process::id()) << 64);
+        let properties = format!("UNIQ_KEY\u{1}{:024X}{KEY}\u{2}WAIT\u{1}true\u{2}", run & ((1 << 96) - 1));
+        let body = vec![b'x'; options.size];
+        let width = options.queues.to_string().len();
+        let templates = (0..options.queues)
+            .map(|queue| {
+                // Equal widths keep the spots equal in all templates.
+                let queue = format!("{queue:0width$}");
+                let fields = [
+                    ("a", options.group.as_str()),
+                    ("b", options.topic.as_str()),
+                    ("c", "TBW102"),
+                    ("d", "4"),
+                    ("e", &queue),
+                    ("f", "0"),
+                    ("g", BORN),
+                    ("h", "0"),
+                    ("i", &properties),
+                    ("j", "0"),
+                    ("k", "false"),
+                    ("m", "false"),
+                ];
+                Template::new(options.encoding, SEND_MESSAGE_V2, &fields, &body)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let first = templates.first().ok_or("no queue")?;
+        Ok(Self { born_at: first.spot(BORN)?, key_at: first.spot(KEY)?, templates })
+    }
+
+    /// One birth time for all messages of a `write`.
+    fn begin(&mut self, wall: SystemTime) {
+        let millis = wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        for template in &mut self.templates {
+            template.set_decimal(self.born_at, BORN.len(), u64::try_from(millis).unwrap_or(0));
+        }
+    }
+
+    fn append(&mut self, number: u64, out: &mut Vec<u8>) {
+        let queues = self.templates.len() as u64;
+        let template = &mut self.templates[index(number % queues)];
+        template.set_opaque(FIRST_OPAQUE + (number % OPAQUES) as u32);
+        template.set_hex(self.key_at, (number & 0xFFFF_FFFF) as u32);
+        out.extend_from_slice(template.bytes());
+    }
+}
+
+/// What is below a length fits its type.
+fn index(below_length: u64) -> usize {
+    usize::try_from(below_length).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frames::Answer;
+
+    #[test]
+    fn messages_go_round_the_queues_with_keys_of_their_own() {
+        let args = "send --broker b:1 --topic T --count 30 --queues 12 --size 5";
+        for header in ["json", "binary"] {
+            let line = format!("{args} --header {header}");
+            let options = Options::parse(line.split(' ').map(String::from)).unwrap().unwrap();
+            let mut messages = Messages::new(&options).unwrap();
+            messages.begin(UNIX_EPOCH + std::time::Duration::from_millis(1_700_000_000_123));
+            let mut out = Vec::new();
+            for number in [0, 13] {
+                messages.append(number, &mut out);
+            }
+            let mut bytes = &out[..];
+            for number in [0_u32, 13] {
+                let answer = Answer::take(&mut bytes).unwrap().unwrap();
+                assert_eq!((answer.code, answer.opaque, answer.body), (310, FIRST_OPAQUE + number, &b"xxxxx"[..]));
+                let text = String::from_utf8_lossy(answer.header);
+                assert!(text.contains("1700000000123"), "{text}");
+                assert!(text.contains(&format!("{number:08X}")), "{text}");
+                assert!(text.contains(if number == 0 { "00" } else { "01" }), "{text}");
+            }
+            assert!(bytes.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_answer_closes_its_own_message_once() {
+        let mut window = Window::new(4);
+        window.open(0, 10);
+        window.open(1, 20);
+        assert_eq!(window.close(FIRST_OPAQUE + 1, 50).unwrap(), 30);
+        assert!(window.close(FIRST_OPAQUE + 1, 60).is_err());
+        assert!(window.close(3, 60).is_err());
+        assert_eq!(window.close(FIRST_OPAQUE, 60).unwrap(), 50);
+    }
+}
