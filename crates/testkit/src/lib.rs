@@ -1,1 +1,5 @@
-//! Golden values, generators, fuzz bodies, scenarios and real peers for tests
+//! Golden values, generators, fuzz bodies, scenarios and real peers for tests.
+
+#![forbid(unsafe_code)]
+
+pub mod fuzz;

@@ -1,0 +1,11 @@
+//! Fuzz bodies: each takes any bytes, drives one parser with them and asserts what must hold for every input.
+//!
+//! A body is `pub fn name(data: &[u8])` in a file of its own and has a line in [`TARGETS`]; the target of the same
+//! name in `fuzz/fuzz_targets/` calls it, and `tests/fuzz_replay.rs` runs it over the seeds in `fuzz/seeds/name/` on
+//! every compiler. A body never allocates in proportion to what the input merely announces.
+
+/// A fuzz target's name and body.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target, in alphabetical order.
+pub const TARGETS: &[Target] = &[];
