@@ -1,0 +1,1 @@
+//! Bodies: routes, heartbeats, locks, offsets and statistics.

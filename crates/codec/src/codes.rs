@@ -1,0 +1,1 @@
+//! Request codes, response codes, languages and versions.

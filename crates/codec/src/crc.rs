@@ -1,0 +1,1 @@
+//! The checksum of message bodies.

@@ -1,0 +1,1 @@
+//! Bytes to frames: the length prefix, its limits and what other protocols look like.

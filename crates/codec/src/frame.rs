@@ -1,0 +1,1 @@
+//! Frames: one request or response, header and body.

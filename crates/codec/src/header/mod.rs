@@ -1,0 +1,1 @@
+//! Command headers in both encodings and typed headers over them.

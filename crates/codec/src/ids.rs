@@ -1,0 +1,1 @@
+//! Identifiers of messages, clients and transactions.

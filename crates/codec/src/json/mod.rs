@@ -1,0 +1,1 @@
+//! A tolerant JSON reader and a canonical writer.

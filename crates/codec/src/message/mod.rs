@@ -1,0 +1,1 @@
+//! Stored messages, batches and properties.

@@ -1,0 +1,1 @@
+//! Names of topics and groups: rules and reserved spellings.

@@ -1,0 +1,1 @@
+//! Typed response headers, one file per family.

@@ -1,0 +1,1 @@
+//! Typed request headers, one file per family.

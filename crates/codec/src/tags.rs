@@ -1,0 +1,1 @@
+//! Tag expressions and tag hashes.

@@ -1,0 +1,1 @@
+//! A pure wire: bytes in, frames out; frames in, segments to write.
