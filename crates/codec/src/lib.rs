@@ -14,6 +14,7 @@ pub mod body;
 pub mod codes;
 pub mod crc;
 pub mod decoder;
+pub mod encoder;
 pub mod error;
 pub mod frame;
 pub mod header;

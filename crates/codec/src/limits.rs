@@ -17,6 +17,8 @@ pub struct Limits {
     pub header_fields: usize,
     /// Most properties in one message. Default 1024.
     pub properties: usize,
+    /// Most bytes queued on one wire before further frames are refused. Default 64 MiB.
+    pub write_queue: usize,
 }
 
 impl Limits {
@@ -27,6 +29,7 @@ impl Limits {
         json_depth: 64,
         header_fields: 1024,
         properties: 1024,
+        write_queue: 64 * 1024 * 1024,
     };
 }
 
