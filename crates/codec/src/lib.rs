@@ -28,3 +28,9 @@ pub mod request;
 pub mod sign;
 pub mod tags;
 pub mod wire;
+
+pub use encoder::{FrameWriter, RawRequest, Sender};
+pub use error::{WireError, WireErrorKind};
+pub use frame::{Flag, Frame};
+pub use limits::Limits;
+pub use wire::Wire;
