@@ -10,6 +10,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod base64;
 pub mod body;
 pub mod codes;
 pub mod crc;
@@ -17,12 +18,15 @@ pub mod decoder;
 pub mod encoder;
 pub mod error;
 pub mod frame;
+pub mod hash;
 pub mod header;
 pub mod ids;
 pub mod json;
 pub mod limits;
 pub mod message;
 pub mod names;
+pub mod namespace;
+pub mod pop;
 pub mod reply;
 pub mod request;
 pub mod sign;
