@@ -176,13 +176,14 @@ impl Deframer {
         if self.filled < prefix.total {
             return Ok(None);
         }
+        let block = if self.own { prefix.total } else { CHUNK };
         let frame: Bytes = self.buffer.split_to(prefix.total).freeze();
         self.filled = self.filled.saturating_sub(prefix.total);
         if self.own && self.filled == 0 {
             self.own = false;
             self.buffer = core::mem::take(&mut self.chunk);
         }
-        Frame::assemble(prefix, frame, &self.limits).map(Some)
+        Frame::assemble(prefix, frame, block, &self.limits).map(Some)
     }
 
     /// Gives the unfinished frame of `total` bytes a buffer of its own.

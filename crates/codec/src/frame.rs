@@ -4,6 +4,7 @@
 //! was built and one that was decoded are the same thing: machines may hand frames to each other without bytes between.
 
 use alloc::borrow::Cow;
+use alloc::format;
 use core::fmt;
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -12,7 +13,7 @@ use crate::codes::{Language, RequestCode, ResponseCode, Version};
 use crate::decoder::Prefix;
 use crate::encoder::Parts;
 use crate::error::WireError;
-use crate::header::{self, Encoding, FieldText, Fields, Parsed, ReadFields};
+use crate::header::{self, Encoding, FieldText, Fields, Parsed, ReadFields, Request};
 use crate::limits::Limits;
 
 /// One request or response.
@@ -20,6 +21,8 @@ use crate::limits::Limits;
 pub struct Frame {
     head: Head,
     body: Bytes,
+    /// Size of the block of memory that `body` is a part of.
+    block: usize,
 }
 
 /// The 8-byte prefix and the header as they stand on the wire, with the fixed fields taken out.
@@ -64,7 +67,8 @@ impl Flag {
 
 impl Frame {
     pub(crate) const fn new(head: Head, body: Bytes) -> Self {
-        Self { head, body }
+        let block = body.len();
+        Self { head, body, block }
     }
 
     /// Decodes one whole frame, its length word included.
@@ -79,14 +83,15 @@ impl Frame {
         if bytes.len() > prefix.total {
             return Err(WireError::invalid("bytes after the frame", prefix.total));
         }
-        Self::assemble(prefix, bytes, limits)
+        let block = bytes.len();
+        Self::assemble(prefix, bytes, block, limits)
     }
 
-    /// Takes apart the bytes of one whole frame.
-    pub(crate) fn assemble(prefix: Prefix, mut bytes: Bytes, limits: &Limits) -> Result<Self, WireError> {
+    /// Takes apart the bytes of one whole frame, a part of a block of memory of `block` bytes.
+    pub(crate) fn assemble(prefix: Prefix, mut bytes: Bytes, block: usize, limits: &Limits) -> Result<Self, WireError> {
         let head = bytes.split_to(prefix.head.min(bytes.len()));
         let parsed = header::parse(prefix.encoding, &head, limits)?;
-        Ok(Self { head: Head::new(head, prefix.encoding, parsed), body: bytes })
+        Ok(Self { head: Head::new(head, prefix.encoding, parsed), body: bytes, block })
     }
 
     /// The code: of a request if this is one, else of a response.
@@ -143,6 +148,16 @@ impl Frame {
         self.head.parsed.language
     }
 
+    /// The sender's language as its header spells it, also if the name is unknown here. A byte is shown as a number.
+    #[must_use]
+    pub fn language_text(&self) -> Cow<'_, str> {
+        match self.language().name() {
+            Some(name) => Cow::Borrowed(name),
+            None if self.head.encoding == Encoding::Json => header::json::language_text(&self.head.bytes),
+            None => Cow::Owned(format!("{}", self.language().to_byte())),
+        }
+    }
+
     /// How the header is written.
     #[must_use]
     pub const fn encoding(&self) -> Encoding {
@@ -180,10 +195,25 @@ impl Frame {
         H::read_fields(self.fields())
     }
 
+    /// Reads the extension fields as the answer to a request of type `R`.
+    ///
+    /// # Errors
+    /// As [`Frame::read`].
+    pub fn reply_to<'a, R: Request>(&'a self) -> Result<R::Reply<'a>, WireError> {
+        self.read()
+    }
+
     /// The body; empty when there is none.
     #[must_use]
     pub const fn body(&self) -> &Bytes {
         &self.body
+    }
+
+    /// Size in bytes of the memory that the body keeps alive: what a limit on kept bodies should count. A large received
+    /// frame has a block of its own, small ones share one.
+    #[must_use]
+    pub const fn body_block(&self) -> usize {
+        self.block
     }
 
     /// Lets go of the header and keeps the body.
@@ -219,6 +249,15 @@ impl Frame {
         Parts { code, language, version, opaque, flag, remark: None, encoding: self.head.encoding }
     }
 }
+
+/// Frames are equal when their bytes on the wire are.
+impl PartialEq for Frame {
+    fn eq(&self, other: &Self) -> bool {
+        self.head.bytes == other.head.bytes && self.body == other.body
+    }
+}
+
+impl Eq for Frame {}
 
 impl fmt::Debug for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

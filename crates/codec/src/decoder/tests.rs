@@ -135,14 +135,16 @@ fn a_large_body_owns_its_memory_and_the_chunk_goes_on() {
     let mut deframer = Deframer::new(&Limits::DEFAULT);
     let stream = [&small[..], &large[..20]].concat();
     assert_eq!(deframer.feed(&stream), stream.len());
-    assert!(deframer.next_frame().unwrap().is_some());
+    assert_eq!(deframer.next_frame().unwrap().map(|frame| frame.body_block()), Some(CHUNK));
     assert!(deframer.next_frame().unwrap().is_none());
     let mut rest = &large[20..];
     while !rest.is_empty() {
         let taken = deframer.feed(rest);
         rest = &rest[taken..];
     }
-    let body = deframer.next_frame().unwrap().unwrap().into_body();
+    let frame = deframer.next_frame().unwrap().unwrap();
+    assert_eq!(frame.body_block(), large.len());
+    let body = frame.into_body();
     assert!(body.is_unique(), "the head is gone and nothing else shares the buffer");
     assert_eq!(deframer.feed(&small), small.len());
     assert!(deframer.next_frame().unwrap().is_some());

@@ -178,6 +178,23 @@ fn debug_shows_what_a_person_needs() {
     assert!(text.contains("SYSTEM_BUSY (2)") && text.contains("\"slow\"") && text.contains("\"a\": \"1\""), "{text}");
 }
 
+#[test]
+fn cod_09_an_unknown_language_is_kept_as_it_was_sent() {
+    let json = br#"{"code":1,"extFields":{"language":"C"},"flag":12,"language":"ZIG","opaque":1,"version":2147483647}"#;
+    let frame = |kind: u8, header: &[u8]| {
+        let size = u8::try_from(header.len()).unwrap();
+        Frame::decode([&[0, 0, 0, size + 4, kind, 0, 0, size], header].concat().into(), &Limits::DEFAULT).unwrap()
+    };
+    let read = frame(0, json);
+    assert_eq!((read.language(), &*read.language_text()), (Language::UNNAMED, "ZIG"));
+    assert_eq!((read.version(), read.flag()), (Version(i32::MAX), Flag(12)));
+    let binary = [0, 1, 99, 0x7F, 0xFF, 0, 0, 0, 1, 0x7F, 0xFF, 0xFF, 0xFC, 0, 0, 0, 0, 0, 0, 0, 0];
+    let read = frame(1, &binary);
+    assert_eq!((read.language().to_byte(), &*read.language_text()), (99, "99"));
+    assert_eq!((read.version(), read.flag()), (Version(0x7FFF), Flag(0x7FFF_FFFC)));
+    assert!(!read.is_response() && !read.is_oneway());
+}
+
 struct Long;
 
 impl WriteFields for Long {

@@ -10,7 +10,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 
 use super::fields::number;
-use super::{Field, FieldText, Parsed, Span};
+use super::{Encoding, Field, FieldText, Fields, Parsed, Span};
 use crate::codes::Language;
 use crate::error::WireError;
 use crate::limits::Limits;
@@ -50,6 +50,13 @@ pub(crate) fn parse(head: &[u8], limits: &Limits) -> Result<Parsed, WireError> {
         return Err(WireError::invalid("text after the JSON header", cursor.at));
     }
     Ok(parsed)
+}
+
+/// The text of the member `language` of a checked header; empty if it is no string.
+pub(crate) fn language_text(head: &[u8]) -> Cow<'_, str> {
+    let inside = head.get(8..).and_then(|header| core::str::from_utf8(header).ok()).unwrap_or_default();
+    let inside = inside.trim_ascii().strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
+    Fields::new(Encoding::Json, inside.as_bytes(), 0).get("language").map(FieldText::text).unwrap_or_default()
 }
 
 /// The next member of the object whose inside is `text`, and the bytes used up by it.

@@ -3,7 +3,6 @@ use std::string::ToString;
 use std::vec::Vec;
 
 use super::*;
-use crate::header::{Encoding, Fields};
 
 fn head(text: &str) -> Vec<u8> {
     [&[0; 8], text.as_bytes()].concat()
@@ -31,6 +30,8 @@ fn members_in_any_order_with_unknown_ones_between() {
     .unwrap();
     assert_eq!((parsed.code, parsed.opaque, parsed.version, parsed.flag), (105, 5, i32::MAX, 7));
     assert_eq!(parsed.language, Language::UNNAMED);
+    assert_eq!(language_text(&head("{\"x\":{\"language\":1},\"language\":\"Z\\u0049G\"} ")), "ZIG");
+    assert_eq!(language_text(&head("{\"language\":null}")), "");
     assert_eq!((parsed.remark, parsed.fields), (Span::NONE, Span::NONE));
 }
 
