@@ -4,8 +4,17 @@
 //! name in `fuzz/fuzz_targets/` calls it, and `tests/fuzz_replay.rs` runs it over the seeds in `fuzz/seeds/name/` on
 //! every compiler. A body never allocates in proportion to what the input merely announces.
 
+#![allow(clippy::expect_used, reason = "a panic is how a fuzz body tells what it found")]
+
+mod frame_stream;
+mod header;
+
+pub use frame_stream::frame_stream;
+pub use header::{binary_header, json_header};
+
 /// A fuzz target's name and body.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target, in alphabetical order.
-pub const TARGETS: &[Target] = &[];
+pub const TARGETS: &[Target] =
+    &[("binary_header", binary_header), ("frame_stream", frame_stream), ("json_header", json_header)];
