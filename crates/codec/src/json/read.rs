@@ -1,0 +1,295 @@
+//! The reader: one pass, bounded in depth and in the number of values.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use nom::IResult;
+use nom::Parser;
+use nom::bytes::complete::take_while;
+use nom::character::complete::digit0;
+use nom::combinator::{opt, recognize};
+use nom::error::{Error, ErrorKind};
+
+use super::value::{Key, Member, Object, Value};
+use crate::error::WireError;
+use crate::limits::Limits;
+
+/// Reads one JSON value; nothing but white space may follow it.
+///
+/// # Errors
+/// The offset of the first byte that cannot be, or the limit that was passed.
+pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Value<'a>, WireError> {
+    let text = core::str::from_utf8(bytes).map_err(|error| WireError::not_utf8("json", error.valid_up_to()))?;
+    let mut reader = Reader { whole: text, rest: text, values: MOST_VALUES };
+    let value = reader.value(limits.json_depth)?;
+    reader.blank()?;
+    if reader.rest.is_empty() { Ok(value) } else { Err(reader.invalid("json: text behind the value")) }
+}
+
+/// A body of the frame limit could hold eight million empty values; no real one comes near this.
+const MOST_VALUES: usize = 1_000_000;
+
+struct Reader<'a> {
+    whole: &'a str,
+    rest: &'a str,
+    values: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn offset(&self) -> usize {
+        self.whole.len().saturating_sub(self.rest.len())
+    }
+
+    fn invalid(&self, what: &'static str) -> WireError {
+        WireError::invalid(what, self.offset())
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.rest.as_bytes().first().copied()
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.rest = self.rest.get(bytes..).unwrap_or_default();
+    }
+
+    fn accept(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        if found {
+            self.skip(1);
+        }
+        found
+    }
+
+    /// White space and comments.
+    fn blank(&mut self) -> Result<(), WireError> {
+        loop {
+            self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n', '\u{feff}']);
+            let Some(comment) = self.rest.strip_prefix("/*") else { return Ok(()) };
+            let Some((_, rest)) = comment.split_once("*/") else {
+                return Err(WireError::truncated("json: comment", self.offset()));
+            };
+            self.rest = rest;
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value<'a>, WireError> {
+        self.blank()?;
+        let Some(values) = self.values.checked_sub(1) else {
+            return Err(WireError::too_large(
+                "json values",
+                MOST_VALUES.saturating_add(1) as u64,
+                MOST_VALUES as u64,
+                self.offset(),
+            ));
+        };
+        self.values = values;
+        match self.peek() {
+            Some(b'{') => Ok(Value::Object(self.object(depth)?)),
+            Some(b'[') => self.array(depth),
+            Some(b'"' | b'\'') => Ok(Value::Text(self.string()?)),
+            Some(b't') => self.word("true", Value::Bool(true)),
+            Some(b'f') => self.word("false", Value::Bool(false)),
+            Some(b'n') => self.word("null", Value::Null),
+            Some(b'-' | b'0'..=b'9') => Ok(Value::Number(self.number()?)),
+            Some(_) => Err(self.invalid("json value")),
+            None => Err(WireError::truncated("json", self.offset())),
+        }
+    }
+
+    fn word(&mut self, word: &str, value: Value<'a>) -> Result<Value<'a>, WireError> {
+        match self.rest.strip_prefix(word) {
+            Some(rest) => {
+                self.rest = rest;
+                Ok(value)
+            }
+            None => Err(self.invalid("json word")),
+        }
+    }
+
+    fn number(&mut self) -> Result<&'a str, WireError> {
+        match number(self.rest) {
+            Ok((rest, number)) => {
+                self.rest = rest;
+                Ok(number)
+            }
+            Err(_) => Err(self.invalid("json number")),
+        }
+    }
+
+    fn deeper(&self, depth: usize) -> Result<usize, WireError> {
+        depth.checked_sub(1).ok_or_else(|| self.invalid("json: nested deeper than limits.json_depth"))
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Value<'a>, WireError> {
+        let depth = self.deeper(depth)?;
+        self.skip(1);
+        let mut items = Vec::new();
+        loop {
+            self.blank()?;
+            if self.accept(b']') {
+                return Ok(Value::Array(items));
+            }
+            if self.accept(b',') {
+                continue;
+            }
+            items.push(self.value(depth)?);
+            self.blank()?;
+            if !matches!(self.peek(), Some(b',' | b']')) {
+                return Err(self.unfinished("json array"));
+            }
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Object<'a>, WireError> {
+        let depth = self.deeper(depth)?;
+        self.skip(1);
+        let mut members = Vec::new();
+        loop {
+            self.blank()?;
+            if self.accept(b'}') {
+                return Ok(Object::new(members));
+            }
+            if self.accept(b',') {
+                continue;
+            }
+            let key = self.key(depth)?;
+            self.blank()?;
+            if !self.accept(b':') {
+                return Err(self.unfinished("json member"));
+            }
+            let value = self.value(depth)?;
+            members.push(Member { key, value });
+            self.blank()?;
+            if !matches!(self.peek(), Some(b',' | b'}')) {
+                return Err(self.unfinished("json object"));
+            }
+        }
+    }
+
+    fn key(&mut self, depth: usize) -> Result<Key<'a>, WireError> {
+        match self.peek() {
+            Some(b'{') => Ok(Key::Object(self.object(depth)?)),
+            Some(b'"' | b'\'') => Ok(Key::Text(self.string()?)),
+            _ => match word(self.rest) {
+                Ok((rest, word)) if !word.is_empty() => {
+                    self.rest = rest;
+                    Ok(Key::Text(Cow::Borrowed(word)))
+                }
+                _ => Err(self.unfinished("json key")),
+            },
+        }
+    }
+
+    fn unfinished(&self, what: &'static str) -> WireError {
+        if self.rest.is_empty() { WireError::truncated(what, self.offset()) } else { self.invalid(what) }
+    }
+
+    fn string(&mut self) -> Result<Cow<'a, str>, WireError> {
+        let quote = if self.peek() == Some(b'\'') { '\'' } else { '"' };
+        self.skip(1);
+        let Some(end) = self.rest.find([quote, '\\']) else {
+            return Err(WireError::truncated("json string", self.whole.len()));
+        };
+        let plain = self.rest.get(..end).unwrap_or_default();
+        self.skip(end);
+        if self.accept(if quote == '"' { b'"' } else { b'\'' }) {
+            return Ok(Cow::Borrowed(plain));
+        }
+        let mut text = String::from(plain);
+        loop {
+            let Some(end) = self.rest.find([quote, '\\']) else {
+                return Err(WireError::truncated("json string", self.whole.len()));
+            };
+            text.push_str(self.rest.get(..end).unwrap_or_default());
+            self.skip(end);
+            if self.peek() != Some(b'\\') {
+                self.skip(1);
+                return Ok(Cow::Owned(text));
+            }
+            self.skip(1);
+            self.escape(&mut text)?;
+        }
+    }
+
+    fn escape(&mut self, text: &mut String) -> Result<(), WireError> {
+        let Some(byte) = self.peek() else { return Err(WireError::truncated("json escape", self.offset())) };
+        let plain = match byte {
+            b'b' => '\u{8}',
+            b't' => '\t',
+            b'n' => '\n',
+            b'f' => '\u{c}',
+            b'r' => '\r',
+            b'0' => '\0',
+            b'"' | b'\\' | b'/' | b'\'' => char::from(byte),
+            b'u' => {
+                self.skip(1);
+                return self.unicode(text);
+            }
+            _ => return Err(self.invalid("json escape")),
+        };
+        text.push(plain);
+        self.skip(1);
+        Ok(())
+    }
+
+    /// Four hexadecimal digits; a pair of surrogates is one character, a lone one becomes U+FFFD.
+    fn unicode(&mut self, text: &mut String) -> Result<(), WireError> {
+        let high = self.hex()?;
+        let pair = (0xD800..0xDC00).contains(&high).then(|| self.rest.strip_prefix("\\u")).flatten();
+        if let Some(rest) = pair {
+            let before = self.rest;
+            self.rest = rest;
+            let low = self.hex()?;
+            let both = char::decode_utf16([high, low]).next().and_then(Result::ok);
+            if let Some(character) = both {
+                text.push(character);
+                return Ok(());
+            }
+            self.rest = before;
+        }
+        text.push(char::from_u32(u32::from(high)).unwrap_or(char::REPLACEMENT_CHARACTER));
+        Ok(())
+    }
+
+    fn hex(&mut self) -> Result<u16, WireError> {
+        let digits = self.rest.get(..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let Some(value) = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()) else {
+            return Err(self.unfinished("json escape"));
+        };
+        self.skip(4);
+        Ok(value)
+    }
+}
+
+/// A number as JSON has it; leading zeros are let through.
+fn number(input: &str) -> IResult<&str, &str> {
+    let exponent = (one_of_e, opt(sign), digits);
+    recognize((opt(minus), digits, opt((dot, digits)), opt(exponent))).parse_complete(input)
+}
+
+fn minus(input: &str) -> IResult<&str, char> {
+    nom::character::complete::char('-')(input)
+}
+
+fn dot(input: &str) -> IResult<&str, char> {
+    nom::character::complete::char('.')(input)
+}
+
+fn sign(input: &str) -> IResult<&str, char> {
+    nom::character::complete::one_of("+-")(input)
+}
+
+fn one_of_e(input: &str) -> IResult<&str, char> {
+    nom::character::complete::one_of("eE")(input)
+}
+
+fn digits(input: &str) -> IResult<&str, &str> {
+    let (rest, digits) = digit0(input)?;
+    if digits.is_empty() { Err(nom::Err::Error(Error::new(input, ErrorKind::Digit))) } else { Ok((rest, digits)) }
+}
+
+/// A key without quotes: a number, or a name.
+fn word(input: &str) -> IResult<&str, &str> {
+    take_while(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '$' | '.'))(input)
+}
