@@ -8,13 +8,22 @@
 
 mod frame_stream;
 mod header;
+mod message_batch;
+mod properties;
 
 pub use frame_stream::frame_stream;
 pub use header::{binary_header, json_header};
+pub use message_batch::message_batch;
+pub use properties::properties;
 
 /// A fuzz target's name and body.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target, in alphabetical order.
-pub const TARGETS: &[Target] =
-    &[("binary_header", binary_header), ("frame_stream", frame_stream), ("json_header", json_header)];
+pub const TARGETS: &[Target] = &[
+    ("binary_header", binary_header),
+    ("frame_stream", frame_stream),
+    ("json_header", json_header),
+    ("message_batch", message_batch),
+    ("properties", properties),
+];
