@@ -40,6 +40,13 @@ impl Hasher for Fingerprinter {
     }
 }
 
+impl core::fmt::Write for Fingerprinter {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        self.write(text.as_bytes());
+        Ok(())
+    }
+}
+
 /// State that can be compared between runs.
 pub trait Fingerprint {
     /// A hash of everything that influences later behaviour, the clock aside.

@@ -149,6 +149,8 @@ pub enum LinkError {
     Malformed(&'static str),
     /// The TLS layer refused; a fixed text says why.
     Tls(&'static str),
+    /// The peer answered nothing for too long.
+    Silent,
     /// The driver closed it, because it is going down.
     Stopping,
     /// Some other input or output failure.
@@ -167,6 +169,7 @@ impl fmt::Display for LinkError {
             Self::Truncated => f.write_str("connection closed in the middle of a frame"),
             Self::Malformed(what) => write!(f, "the peer's bytes are not RocketMQ frames: {what}"),
             Self::Tls(what) => write!(f, "TLS failed: {what}"),
+            Self::Silent => f.write_str("the peer is silent"),
             Self::Stopping => f.write_str("the client is stopping"),
             Self::Other => f.write_str("input or output failed"),
         }

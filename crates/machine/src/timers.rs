@@ -62,6 +62,12 @@ impl<K: TimerKey> Timers<K> {
         }
     }
 
+    /// Disarms everything.
+    pub fn cancel_all(&mut self) {
+        self.due.clear();
+        self.at.clear();
+    }
+
     /// When `key` will fire, if it is armed.
     #[must_use]
     pub fn armed(&self, key: K) -> Option<Moment> {
