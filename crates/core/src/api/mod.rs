@@ -1,0 +1,19 @@
+//! The surface of the client machine: settings, commands, events, questions and answers, errors.
+
+mod command;
+mod config;
+mod delivery;
+mod error;
+mod event;
+mod ids;
+mod message;
+mod names;
+
+pub use command::{Call, Command, Consume, Control, Lane, Peer, Produce, SendMode, Target};
+pub use config::{Allocation, Config, ConsumerConfig, Limits, OnUnreachable, ProducerConfig, StartAt};
+pub use delivery::{Answer, Delivery, Ended, Offered, Received, StaleAnswer, Ticket, Verdict, VerdictKind};
+pub use error::{Attempt, Certainty, ConfigError, OpError, OpErrorKind, RejectReason, Rejected};
+pub use event::{Ask, Event, Notice, Outcome, SendReceipt, SendStatus, StopReport};
+pub use ids::{AskId, ConsumerId, OpId, ProducerId};
+pub use message::{Message, MessageBuilder, MessageError};
+pub use names::{BrokerName, Group, MessageQueue, Topic};

@@ -1,0 +1,180 @@
+//! Heartbeats: brokers hear which groups live here, before they see anything else of us.
+//!
+//! Decides: whom to tell and when. A round tells every known broker address; slaves only when some group consumes
+//! (consumer.md 2.5). A new connection to a broker carries a heartbeat as its first frame, so that a restarted broker
+//! knows the group before its pulls arrive. A broker that fails does not keep the others from hearing (`cases.md`
+//! NET-18). Goodbyes (UNREGISTER_CLIENT) go to every standing connection.
+//!
+//! Timers: `Heartbeat`, one round each interval, counted from the scheduled time.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+use rocketry_codec::codes::ResponseCode;
+use rocketry_codec::request::{Heartbeat as HeartbeatRequest, UnregisterClient};
+use rocketry_machine::{ConnId, Endpoint};
+
+use crate::api::{Certainty, Notice, OpError, OpErrorKind};
+use crate::calls::Reply;
+use crate::cx::{Cx, Farewell, Outgoing, Want};
+use crate::links::Obtained;
+use crate::timer::TimerKey;
+use crate::waiter::Waiter;
+
+/// The heartbeat part.
+#[derive(Debug, Default)]
+pub(crate) struct Heartbeat {
+    outstanding: BTreeSet<ConnId>,
+    told: usize,
+    answered: usize,
+    farewells: Vec<Parting>,
+}
+
+#[derive(Debug)]
+struct Parting {
+    farewell: Farewell,
+    outstanding: BTreeSet<ConnId>,
+}
+
+impl Heartbeat {
+    /// Arms the rounds.
+    pub(crate) fn start(&mut self, cx: &mut Cx<'_>) {
+        cx.wake_after(TimerKey::Heartbeat, cx.shared.config.heartbeat_interval);
+    }
+
+    pub(crate) fn on_timer(&mut self, cx: &mut Cx<'_>) {
+        cx.wake_after(TimerKey::Heartbeat, cx.shared.config.heartbeat_interval);
+        self.round(cx);
+    }
+
+    pub(crate) fn on_want(&mut self, cx: &mut Cx<'_>, want: &Want) {
+        match want {
+            Want::HeartbeatAll => self.round(cx),
+            Want::Unregister(farewell) => self.part(cx, farewell),
+            _ => {}
+        }
+    }
+
+    /// A broker answered a heartbeat, or did not.
+    pub(crate) fn on_reply(&mut self, cx: &mut Cx<'_>, conn: ConnId, reply: Reply) {
+        let kind = match reply {
+            Reply::Frame(frame) if frame.response_code() == ResponseCode::SUCCESS => {
+                if let Some(link) = cx.shared.links.get_mut(conn) {
+                    link.set_version(frame.version().0);
+                }
+                None
+            }
+            Reply::Frame(frame) => Some(OpErrorKind::Broker {
+                code: frame.response_code(),
+                remark: frame.remark().unwrap_or_default().into(),
+            }),
+            Reply::TimedOut { after, .. } => Some(OpErrorKind::TimedOut { after }),
+            Reply::LinkLost { cause, .. } => {
+                let endpoint = cx.shared.links.get(conn).map(|link| link.endpoint().clone());
+                endpoint.map(|endpoint| OpErrorKind::Unreachable { endpoint, cause })
+            }
+        };
+        let succeeded = kind.is_none();
+        if let Some(kind) = kind {
+            let error = OpError::new(kind, Certainty::Unknown);
+            let retry_in = Some(cx.shared.config.heartbeat_interval);
+            cx.notice(Notice::Trouble { what: "heartbeat", broker: None, error, retry_in });
+        }
+        if self.outstanding.remove(&conn) {
+            self.answered += usize::from(succeeded);
+            self.round_over(cx);
+        }
+    }
+
+    /// A broker took notice of a goodbye, or never will.
+    pub(crate) fn on_parted(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        for parting in &mut self.farewells {
+            parting.outstanding.remove(&conn);
+        }
+        self.partings_over(cx);
+    }
+
+    fn round(&mut self, cx: &mut Cx<'_>) {
+        let consumes = cx.shared.registry.consumes();
+        let targets: BTreeSet<Endpoint> = if cx.shared.registry.is_empty() {
+            BTreeSet::new()
+        } else {
+            let all = cx.shared.table.addresses().filter(|(id, _)| consumes || *id == 0);
+            all.map(|(_, endpoint)| endpoint.clone()).collect()
+        };
+        self.told = targets.len();
+        self.answered = 0;
+        self.outstanding.clear();
+        for endpoint in targets {
+            match cx.open(&endpoint) {
+                // The greeting is this round's heartbeat.
+                Ok(Obtained::Fresh(conn)) => {
+                    self.outstanding.insert(conn);
+                }
+                Ok(Obtained::Existing(conn)) => {
+                    if tell(cx, conn) {
+                        self.outstanding.insert(conn);
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+        self.round_over(cx);
+    }
+
+    fn round_over(&self, cx: &mut Cx<'_>) {
+        if self.outstanding.is_empty() {
+            cx.want(Want::HeartbeatDone { answered: self.answered, told: self.told });
+        }
+    }
+
+    fn part(&mut self, cx: &mut Cx<'_>, farewell: &Farewell) {
+        let brokers: Vec<ConnId> = cx
+            .shared
+            .links
+            .iter()
+            .filter(|(_, link)| cx.shared.table.uses(link.endpoint()))
+            .map(|(conn, _)| conn)
+            .collect();
+        let client_id = cx.shared.config.client_id.clone();
+        let group = farewell.group.as_str();
+        let request = UnregisterClient {
+            client_id: client_id.as_str().into(),
+            producer_group: farewell.consumer.is_none().then(|| group.into()),
+            consumer_group: farewell.consumer.is_some().then(|| group.into()),
+            ..UnregisterClient::default()
+        };
+        let mut outstanding = BTreeSet::new();
+        for conn in brokers {
+            let how = Outgoing { timeout: cx.shared.config.request_timeout, waiter: Waiter::Unregister(conn) };
+            if cx.request_on(conn, &request, Bytes::new(), how).is_ok() {
+                outstanding.insert(conn);
+            }
+        }
+        self.farewells.push(Parting { farewell: farewell.clone(), outstanding });
+        self.partings_over(cx);
+    }
+
+    fn partings_over(&mut self, cx: &mut Cx<'_>) {
+        let (over, still): (Vec<_>, Vec<_>) =
+            core::mem::take(&mut self.farewells).into_iter().partition(|parting| parting.outstanding.is_empty());
+        self.farewells = still;
+        for parting in over {
+            cx.want(Want::Unregistered(parting.farewell));
+        }
+    }
+}
+
+/// The first frame on a new connection to a broker.
+pub(crate) fn greet(cx: &mut Cx<'_>, conn: ConnId, endpoint: &Endpoint) {
+    if !cx.shared.registry.is_empty() && cx.shared.table.uses(endpoint) {
+        tell(cx, conn);
+    }
+}
+
+fn tell(cx: &mut Cx<'_>, conn: ConnId) -> bool {
+    let body = cx.shared.registry.body(&cx.shared.config.client_id);
+    let how = Outgoing { timeout: cx.shared.config.request_timeout, waiter: Waiter::Heartbeat(conn) };
+    cx.request_on(conn, &HeartbeatRequest::default(), body, how).is_ok()
+}
