@@ -12,8 +12,6 @@ use crate::report::Report;
 const SEND_MESSAGE_V2: u16 = 310;
 const BORN: &str = "1111111111111";
 const KEY: &str = "FFFFFFFF";
-/// Opaque numbers repeat after so many messages, far more than may be unanswered.
-const OPAQUES: u64 = 1 << 30;
 
 /// Sends `count` messages to the queues in turn and waits for every answer.
 ///
@@ -34,10 +32,9 @@ pub(crate) fn run(options: &Options, broker: &str) -> Result<Report, Failure> {
         if fill > 0 {
             out.clear();
             messages.begin(SystemTime::now());
-            let now = start.elapsed().as_nanos();
+            let now = nanos(start);
             for number in sent..sent + fill {
-                window.open(number, now);
-                messages.append(number, &mut out);
+                messages.append(number, window.open(now)?, &mut out);
             }
             sent += fill;
             link.write(&out)?;
@@ -45,7 +42,7 @@ pub(crate) fn run(options: &Options, broker: &str) -> Result<Report, Failure> {
         let mut arrived = None;
         link.read(|answer| {
             // One reading of the clock for all answers of a `read`: they were there together.
-            let now = *arrived.get_or_insert_with(|| start.elapsed().as_nanos());
+            let now = *arrived.get_or_insert_with(|| nanos(start));
             latencies.add(window.close(answer.opaque, now)?);
             match answer.code {
                 0 => ok += 1,
@@ -62,31 +59,31 @@ pub(crate) fn run(options: &Options, broker: &str) -> Result<Report, Failure> {
     Report::new((ok, failed), start.elapsed(), &link, Some(&latencies))
 }
 
-/// When each unanswered message left, by the low bits of its number.
+/// When each unanswered message left. A slot's number is the `opaque` of the message in it, so that answers may come in
+/// any order and a slow one holds up no other.
 struct Window {
-    left_at: Vec<Option<u128>>,
+    left_at: Vec<Option<u64>>,
+    free: Vec<u32>,
 }
 
 impl Window {
     fn new(in_flight: u32) -> Self {
-        // Answers may come in any order, so one slow answer may leave the window wide in numbers: sixteen-fold room.
-        Self { left_at: vec![None; in_flight.next_power_of_two() as usize * 16] }
+        Self { left_at: vec![None; in_flight as usize], free: (0..in_flight).rev().collect() }
     }
 
-    fn slot(&mut self, number: u64) -> &mut Option<u128> {
-        let mask = self.left_at.len() as u64 - 1;
-        &mut self.left_at[index(number & mask)]
-    }
-
-    fn open(&mut self, number: u64, now: u128) {
-        *self.slot(number) = Some(now);
+    /// Takes a free slot and returns the `opaque` that stands for it.
+    fn open(&mut self, now: u64) -> Result<u32, Failure> {
+        let slot = self.free.pop().ok_or("more messages than the window holds")?;
+        self.left_at[slot as usize] = Some(now);
+        Ok(FIRST_OPAQUE + slot)
     }
 
     /// The latency in nanoseconds.
-    fn close(&mut self, opaque: u32, now: u128) -> Result<u64, Failure> {
-        let number = opaque.checked_sub(FIRST_OPAQUE).ok_or("an answer to nothing")?;
-        let left = self.slot(number.into()).take().ok_or("an answer came twice or to nothing")?;
-        Ok(u64::try_from(now.saturating_sub(left))?)
+    fn close(&mut self, opaque: u32, now: u64) -> Result<u64, Failure> {
+        let slot = opaque.checked_sub(FIRST_OPAQUE).ok_or("an answer to nothing")?;
+        let left = self.left_at.get_mut(slot as usize).and_then(Option::take).ok_or("an answer to nothing")?;
+        self.free.push(slot);
+        Ok(now.saturating_sub(left))
     }
 }
 
@@ -137,13 +134,18 @@ impl Messages {
         }
     }
 
-    fn append(&mut self, number: u64, out: &mut Vec<u8>) {
+    fn append(&mut self, number: u64, opaque: u32, out: &mut Vec<u8>) {
         let queues = self.templates.len() as u64;
         let template = &mut self.templates[index(number % queues)];
-        template.set_opaque(FIRST_OPAQUE + (number % OPAQUES) as u32);
+        template.set_opaque(opaque);
         template.set_hex(self.key_at, (number & 0xFFFF_FFFF) as u32);
         out.extend_from_slice(template.bytes());
     }
+}
+
+/// Nanoseconds since the start: enough for 584 years.
+fn nanos(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What is below a length fits its type.
@@ -166,7 +168,7 @@ mod tests {
             messages.begin(UNIX_EPOCH + std::time::Duration::from_millis(1_700_000_000_123));
             let mut out = Vec::new();
             for number in [0, 13] {
-                messages.append(number, &mut out);
+                messages.append(number, FIRST_OPAQUE + u32::try_from(number).unwrap(), &mut out);
             }
             let mut bytes = &out[..];
             for number in [0_u32, 13] {
@@ -183,12 +185,13 @@ mod tests {
 
     #[test]
     fn an_answer_closes_its_own_message_once() {
-        let mut window = Window::new(4);
-        window.open(0, 10);
-        window.open(1, 20);
+        let mut window = Window::new(2);
+        assert_eq!((window.open(10).unwrap(), window.open(20).unwrap()), (FIRST_OPAQUE, FIRST_OPAQUE + 1));
+        assert!(window.open(30).is_err());
         assert_eq!(window.close(FIRST_OPAQUE + 1, 50).unwrap(), 30);
         assert!(window.close(FIRST_OPAQUE + 1, 60).is_err());
-        assert!(window.close(3, 60).is_err());
+        assert!(window.close(3, 60).is_err() && window.close(FIRST_OPAQUE + 2, 60).is_err());
+        assert_eq!(window.open(55).unwrap(), FIRST_OPAQUE + 1);
         assert_eq!(window.close(FIRST_OPAQUE, 60).unwrap(), 50);
     }
 }
