@@ -66,7 +66,6 @@ impl Client {
             registry: Registry::default(),
             writer: config.writer(),
             ops: Slab::new(),
-            asks: Slab::new(),
             out: Outbox::with_limit(usize::MAX),
             wants: Outbox::with_limit(MOST_WANTS),
             counters: Counters::default(),
@@ -259,7 +258,7 @@ impl Client {
             Want::Route { .. } | Want::Refresh(_) => self.routes.on_want(&mut cx, want),
             Want::HeartbeatAll | Want::Unregister(_) => self.heartbeat.on_want(&mut cx, want),
             Want::StopProducers(_) => self.producers.on_want(&mut cx, want),
-            Want::HeartbeatDone { .. } | Want::Rebalance(_) | Want::StopConsumers(_) => {
+            Want::HeartbeatDone { .. } | Want::StopConsumers(_) => {
                 self.consumers.on_want(&mut cx, want);
             }
             Want::RouteUpdated(_) | Want::RouteFailed(..) | Want::LinkRoom(_) | Want::Unregistered(_) => {

@@ -12,7 +12,7 @@ use rocketry_codec::frame::{Flag, Frame};
 use rocketry_codec::header::Request;
 use rocketry_machine::{CloseReason, ConnId, Endpoint, Health, LinkError, Now, Outbox, Output, Slab, Timers};
 
-use crate::api::{Ask, AskId, BrokerName, Config, ConsumerId, Event, Group, Notice, OpId, Outcome, Topic};
+use crate::api::{Ask, BrokerName, Config, ConsumerId, Event, Group, Notice, OpId, Outcome, Topic};
 use crate::calls::{Calls, NewCall};
 use crate::links::{Links, NoLink, Obtained};
 use crate::naming::Naming;
@@ -48,8 +48,6 @@ pub(crate) enum Want {
         /// Brokers that were told.
         told: usize,
     },
-    /// Consumers: divide the queues of this group, or of all, anew.
-    Rebalance(Option<Group>),
     /// Heartbeat: say goodbye to all brokers for this group.
     Unregister(Farewell),
     /// The group's owner: the goodbye is said, or given up.
@@ -98,7 +96,6 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     pub(crate) writer: FrameWriter,
     pub(crate) ops: Slab<OpId, OpOwner>,
-    pub(crate) asks: Slab<AskId, ConsumerId>,
     pub(crate) out: Outbox<Output<Frame, Event>>,
     pub(crate) wants: Outbox<Want>,
     pub(crate) counters: Counters,

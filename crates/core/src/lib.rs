@@ -37,6 +37,7 @@ mod waiter;
 
 pub use api::*;
 pub use client::Client;
+pub use consumer::AllocationError;
 pub use stats::Counters;
 
 pub use rocketry_codec as codec;

@@ -40,8 +40,12 @@ pub(crate) enum ConsumerTimer {
     Start(rocketry_machine::Key),
     /// Try again to send messages of a queue back.
     SendBack(rocketry_machine::Key),
-    /// The deadline of the start.
+    /// Let a position pass undecodable messages that were held long enough.
+    Quarantine(rocketry_machine::Key),
+    /// The longest wait for routes at the start.
     StartDeadline,
+    /// The end of waiting for handlers at the stop.
+    DrainDeadline,
     /// The deadline of the stop.
     StopDeadline,
 }
@@ -62,6 +66,11 @@ impl rocketry_machine::TimerKey for TimerKey {
 }
 
 impl ConsumerTimer {
+    /// The lowest in order.
+    pub(crate) const FIRST: Self = Self::Rebalance;
+    /// The highest in order.
+    pub(crate) const LAST: Self = Self::StopDeadline;
+
     const fn why(self) -> &'static str {
         match self {
             Self::Rebalance => "queues are divided",
@@ -70,6 +79,8 @@ impl ConsumerTimer {
             Self::Pull(_) => "a queue is pulled",
             Self::Start(_) => "a start position is asked for",
             Self::SendBack(_) => "a message is sent back",
+            Self::Quarantine(_) => "an undecodable message is passed",
+            Self::DrainDeadline => "handlers must have ended",
             Self::StartDeadline => "a consumer must have started",
             Self::StopDeadline => "a consumer must have stopped",
         }

@@ -23,23 +23,22 @@ pub(crate) enum Waiter {
     Forget,
 }
 
-/// What a consumer asked. `Key`s name process queues.
+/// What a consumer asked. The first `Key` names a process queue where nothing else is said; numbers are sequence numbers
+/// of messages in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ConsumerCall {
-    /// The member list of the group, for the topic with this number in the consumer's subscription table.
-    Members(u32),
-    /// Messages of a queue.
+    /// The members of the group, to divide the queues of this subscription.
+    Members(Key),
+    /// Messages.
     Pull(Key),
-    /// The stored position of a queue.
+    /// The stored position.
     QueryOffset(Key),
-    /// The end of a queue, or its offset for a time: the start position.
+    /// The end of the queue, or its offset for a time: the start position.
     StartOffset(Key),
-    /// Saving the position of a queue, with an answer.
+    /// Saving the position, with an answer.
     SaveOffset(Key),
-    /// Sending a message back: the queue, and the message's offset.
-    SendBack(Key, i64),
+    /// Sending a message back.
+    SendBack(Key, u64),
     /// Sending a copy to the retry topic because sending back failed.
-    RetryCopy(Key, i64),
-    /// The check of a subscription at a broker.
-    CheckConfig,
+    RetryCopy(Key, u64),
 }

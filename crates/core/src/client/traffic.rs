@@ -74,7 +74,6 @@ impl Client {
             self.finish(now, pending, Reply::LinkLost { cause, flushed });
         }
         self.producers.on_link_gone(&mut Cx { now, shared: &mut self.shared }, conn);
-        self.consumers.on_link_gone(&mut Cx { now, shared: &mut self.shared }, conn);
     }
 
     pub(super) fn on_expired(&mut self, now: Now, pending: Pending) {

@@ -1,76 +1,306 @@
-//! Consumers: groups that read.
+//! Push consumers, clustering and concurrent: messages are pulled, offered to the application, and counted as done when
+//! it says so (consumer.md 1 to 6, 8).
+//!
+//! Decides nothing itself: hands commands, replies, timers and wants to the consumer that they are for, and afterwards
+//! lets it offer what has become ready. The decisions:
+//!
+//! | file | decides |
+//! |---|---|
+//! | `check` | whether settings can be used |
+//! | `start`, `stop` | the order of starting and stopping, changes of subscriptions |
+//! | `rebalance`, `allocate` | which queues are ours |
+//! | `offsets` | where a queue begins, when its position is saved |
+//! | `pull` | when and where a queue is pulled, what the answer means |
+//! | `queue` | what is cached, what is finished, how far the group has got |
+//! | `deliver` | what is offered, what a verdict does |
+//! | `sendback` | where a failed message goes |
+//!
+//! Promises, checked as invariants: at most one pull of a queue is on its way; a saved position is never above the
+//! lowest unfinished message and goes back only by a correction; a queue that is given up starts no handler and moves no
+//! position; the counts of offered messages and running handlers equal what the open deliveries say.
+//!
+//! Timers: those of [`ConsumerTimer`], all owned by one consumer and gone with it.
 
+mod allocate;
+mod check;
+mod deliver;
+mod filter;
+mod group;
+mod offsets;
+mod pull;
+mod queue;
+mod rebalance;
+mod sendback;
+mod start;
+mod stop;
+
+use alloc::vec::Vec;
 use core::time::Duration;
 
-use rocketry_machine::{ConnId, Moment, Seed};
+use rocketry_machine::{ConnId, Key, Moment, Seed, Slab};
 
-use crate::api::{
-    Answer, AskId, ConsumerConfig, ConsumerId, Ended, OpId, Outcome, RejectReason, StaleAnswer, StopReport, Topic,
-};
+pub use allocate::AllocationError;
+
+use self::deliver::{Judged, Open};
+use self::group::Consumer;
+use crate::api::{Answer, AskId, ConsumerConfig, ConsumerId, Ended, OpId, RejectReason, StaleAnswer, Topic, Verdict};
 use crate::calls::Reply;
 use crate::cx::{Cx, Shared, Want};
 use crate::timer::ConsumerTimer;
 use crate::waiter::ConsumerCall;
 
-/// The consumer part.
+/// All consumers of a client.
 #[derive(Debug)]
-pub(crate) struct Consumers;
+pub(crate) struct Consumers {
+    list: Slab<ConsumerId, Consumer>,
+    asks: Slab<AskId, Open>,
+    seed: Seed,
+    touched: Vec<(ConsumerId, Key)>,
+}
 
 impl Consumers {
-    pub(crate) fn new(_: Seed) -> Self {
-        Self
+    /// No consumers.
+    pub(crate) const fn new(seed: Seed) -> Self {
+        Self { list: Slab::new(), asks: Slab::new(), seed, touched: Vec::new() }
     }
 
-    pub(crate) fn check(&self, _: &Shared, _: &ConsumerConfig) -> Result<(), RejectReason> {
-        Err(RejectReason::NotRunning { what: "consumer" })
+    /// Whether no consumer is left.
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.list.is_empty()
     }
 
-    pub(crate) fn check_running(&self, _: ConsumerId) -> Result<(), RejectReason> {
-        Err(RejectReason::NotRunning { what: "consumer" })
+    /// Whether a consumer with these settings can be started.
+    pub(crate) fn check(&self, shared: &Shared, config: &ConsumerConfig) -> Result<(), RejectReason> {
+        check::check(shared, config)
     }
 
-    pub(crate) fn start(&mut self, cx: &mut Cx<'_>, op: OpId, _: ConsumerConfig) {
-        cx.done(op, Outcome::Stopped(StopReport::default()));
+    /// Whether the consumer exists and is not stopping.
+    pub(crate) fn check_running(&self, id: ConsumerId) -> Result<(), RejectReason> {
+        match self.list.get(id) {
+            Some(consumer) if consumer.is_active() => Ok(()),
+            _ => Err(RejectReason::NotRunning { what: "consumer" }),
+        }
     }
 
-    pub(crate) fn stop(&mut self, _: &mut Cx<'_>, _: Option<OpId>, _: ConsumerId, _: Duration) {}
-
-    pub(crate) fn subscribe(&mut self, _: &mut Cx<'_>, id: ConsumerId, _: &Topic, _: &str) -> Result<(), RejectReason> {
-        self.check_running(id)
+    /// Starts a consumer whose settings were checked.
+    pub(crate) fn start(&mut self, cx: &mut Cx<'_>, op: OpId, config: ConsumerConfig) -> ConsumerId {
+        let spread = self.seed.stream(config.group.as_str());
+        let id = self.list.insert_with(|id| Consumer::new(id, op, config, spread));
+        self.act(cx, id, |consumer, cx| consumer.start(cx, op));
+        id
     }
 
-    pub(crate) fn unsubscribe(&mut self, _: &mut Cx<'_>, id: ConsumerId, _: &Topic) -> Result<(), RejectReason> {
-        self.check_running(id)
+    /// Stops a consumer.
+    pub(crate) fn stop(&mut self, cx: &mut Cx<'_>, op: Option<OpId>, id: ConsumerId, within: Duration) {
+        self.act(cx, id, |consumer, cx| consumer.stop(cx, op, within));
     }
 
-    pub(crate) fn suspend(&mut self, _: &mut Cx<'_>, id: ConsumerId) -> Result<(), RejectReason> {
-        self.check_running(id)
+    /// Adds or changes a subscription.
+    pub(crate) fn subscribe(
+        &mut self,
+        cx: &mut Cx<'_>,
+        id: ConsumerId,
+        topic: &Topic,
+        tags: &str,
+    ) -> Result<(), RejectReason> {
+        self.check_running(id)?;
+        let tags = check::subscription(topic, tags)?;
+        self.act(cx, id, |consumer, cx| consumer.subscribe(cx, topic.clone(), tags));
+        Ok(())
     }
 
-    pub(crate) fn resume(&mut self, _: &mut Cx<'_>, id: ConsumerId) -> Result<(), RejectReason> {
-        self.check_running(id)
+    /// Drops a subscription. One that is not there, and that to the retry topic, are left as they are.
+    pub(crate) fn unsubscribe(&mut self, cx: &mut Cx<'_>, id: ConsumerId, topic: &Topic) -> Result<(), RejectReason> {
+        self.check_running(id)?;
+        self.act(cx, id, |consumer, cx| {
+            if let Some(key) = consumer.subscription_to(topic)
+                && *topic != consumer.retry_topic
+            {
+                consumer.unsubscribe(cx, key);
+            }
+        });
+        Ok(())
     }
 
-    pub(crate) fn begin(&mut self, _: &mut Cx<'_>, _: AskId, _: u32) -> Result<u32, Ended> {
-        Err(Ended::new())
+    /// Pauses pulling.
+    pub(crate) fn suspend(&mut self, cx: &mut Cx<'_>, id: ConsumerId) -> Result<(), RejectReason> {
+        self.check_running(id)?;
+        self.act(cx, id, |consumer, _| consumer.suspend());
+        Ok(())
     }
 
-    pub(crate) fn answer(&mut self, _: &mut Cx<'_>, answer: Answer) -> Result<(), StaleAnswer> {
+    /// Pulls again.
+    pub(crate) fn resume(&mut self, cx: &mut Cx<'_>, id: ConsumerId) -> Result<(), RejectReason> {
+        self.check_running(id)?;
+        self.act(cx, id, Consumer::resume);
+        Ok(())
+    }
+
+    /// Marks messages of a delivery as started.
+    pub(crate) fn begin(&mut self, cx: &mut Cx<'_>, ask: AskId, count: u32) -> Result<u32, Ended> {
+        let open = self.asks.get_mut(ask).ok_or(Ended::new())?;
+        let id = open.consumer;
+        let consumer = self.list.get_mut(id).ok_or(Ended::new())?;
+        let begun = consumer.begin(cx, open, count).ok_or(Ended::new());
+        self.settle(cx, id);
+        begun
+    }
+
+    /// Takes verdicts.
+    pub(crate) fn answer(&mut self, cx: &mut Cx<'_>, answer: Answer) -> Result<(), StaleAnswer> {
         let Answer::Verdicts(verdicts) = answer;
-        if verdicts.is_empty() { Ok(()) } else { Err(StaleAnswer::new(verdicts.len())) }
+        let mut stale = 0;
+        let mut touched = core::mem::take(&mut self.touched);
+        for verdict in verdicts {
+            match self.judge(cx, &verdict) {
+                (id, Judged::Counts(key)) if touched.last() != Some(&(id, key)) => touched.push((id, key)),
+                (_, Judged::Counts(_)) => {}
+                (_, Judged::Stale) => stale += 1,
+            }
+        }
+        let mut settled = None;
+        for (id, key) in touched.drain(..) {
+            if let Some(consumer) = self.list.get_mut(id) {
+                consumer.progressed(cx, key);
+            }
+            if settled.is_some_and(|before| before != id) {
+                self.settle(cx, id);
+            }
+            settled = Some(id);
+        }
+        self.touched = touched;
+        if let Some(id) = settled {
+            self.settle(cx, id);
+        }
+        if stale == 0 { Ok(()) } else { Err(StaleAnswer::new(stale)) }
     }
 
-    pub(crate) fn on_reply(&mut self, _: &mut Cx<'_>, _: ConsumerId, _: ConsumerCall, _: Moment, _: ConnId, _: Reply) {}
+    fn judge(&mut self, cx: &mut Cx<'_>, verdict: &Verdict) -> (ConsumerId, Judged) {
+        let nobody = ConsumerId::from(Key::from_parts(u32::MAX, u32::MAX));
+        let Some(open) = self.asks.get_mut(verdict.ask()) else { return (nobody, Judged::Stale) };
+        let id = open.consumer;
+        let Some(consumer) = self.list.get_mut(id) else { return (nobody, Judged::Stale) };
+        let judged = consumer.judge(cx, open, verdict);
+        if open.is_over() {
+            self.asks.remove(verdict.ask());
+        }
+        (id, judged)
+    }
 
-    pub(crate) fn on_timer(&mut self, _: &mut Cx<'_>, _: ConsumerId, _: ConsumerTimer) {}
+    /// The answer to something that a consumer asked, or its absence.
+    pub(crate) fn on_reply(
+        &mut self,
+        cx: &mut Cx<'_>,
+        id: ConsumerId,
+        call: ConsumerCall,
+        sent_at: Moment,
+        conn: ConnId,
+        reply: Reply,
+    ) {
+        self.act(cx, id, |consumer, cx| match call {
+            ConsumerCall::Members(subscription) => consumer.on_members(cx, subscription, conn, &reply),
+            ConsumerCall::Pull(queue) => consumer.on_pull(cx, queue, sent_at, conn, reply),
+            ConsumerCall::QueryOffset(queue) => consumer.on_stored(cx, queue, conn, &reply),
+            ConsumerCall::StartOffset(queue) => consumer.on_start_offset(cx, queue, conn, &reply),
+            ConsumerCall::SaveOffset(queue) => consumer.on_saved(cx, queue, conn, &reply),
+            ConsumerCall::SendBack(queue, sequence) => consumer.on_send_back(cx, queue, sequence, &reply),
+            ConsumerCall::RetryCopy(queue, sequence) => consumer.on_copy(cx, queue, sequence, conn, &reply),
+        });
+    }
 
-    pub(crate) fn on_want(&mut self, _: &mut Cx<'_>, _: &Want) {}
+    /// A timer of a consumer.
+    pub(crate) fn on_timer(&mut self, cx: &mut Cx<'_>, id: ConsumerId, timer: ConsumerTimer) {
+        if timer == ConsumerTimer::Sweep
+            && let Some(consumer) = self.list.get_mut(id)
+        {
+            consumer.sweep(cx, &self.asks);
+            return self.settle(cx, id);
+        }
+        self.act(cx, id, |consumer, cx| match timer {
+            ConsumerTimer::Rebalance => consumer.rebalance(cx),
+            ConsumerTimer::SaveOffsets => {
+                consumer.wake_after(cx, ConsumerTimer::SaveOffsets, cx.shared.config.offset_interval);
+                consumer.save_all(cx);
+            }
+            ConsumerTimer::Sweep => {}
+            ConsumerTimer::Pull(queue) => consumer.on_pull_timer(cx, queue),
+            ConsumerTimer::Start(queue) => consumer.ask_position(cx, queue),
+            ConsumerTimer::SendBack(queue) => consumer.on_send_back_timer(cx, queue),
+            ConsumerTimer::Quarantine(queue) => consumer.on_quarantine(cx, queue),
+            ConsumerTimer::StartDeadline => consumer.on_start_deadline(cx),
+            ConsumerTimer::DrainDeadline => consumer.on_drain_deadline(cx),
+            ConsumerTimer::StopDeadline => consumer.on_stop_deadline(cx),
+        });
+    }
 
-    pub(crate) fn on_link_gone(&mut self, _: &mut Cx<'_>, _: ConnId) {}
+    /// What other parts tell or ask.
+    pub(crate) fn on_want(&mut self, cx: &mut Cx<'_>, want: &Want) {
+        match want {
+            Want::RouteUpdated(topic) => self.each(cx, |consumer, cx| consumer.on_route(cx, topic)),
+            Want::RouteFailed(topic, failure) => {
+                self.each(cx, |consumer, cx| consumer.on_no_route(cx, topic, failure));
+            }
+            Want::HeartbeatDone { .. } => self.each(cx, Consumer::on_heartbeat_done),
+            Want::StopConsumers(within) => self.stop_all(cx, *within),
+            Want::Unregistered(farewell) => {
+                if let Some(id) = farewell.consumer {
+                    self.act(cx, id, Consumer::on_parted);
+                }
+            }
+            Want::Route { .. }
+            | Want::Refresh(_)
+            | Want::HeartbeatAll
+            | Want::Unregister(_)
+            | Want::LinkRoom(_)
+            | Want::CloseDrained(_)
+            | Want::StopProducers(_)
+            | Want::Stopped
+            | Want::CloseAll => {}
+        }
+    }
 
-    pub(crate) fn on_ids_changed(&mut self, _: &mut Cx<'_>, _: &str) {}
+    fn stop_all(&mut self, cx: &mut Cx<'_>, within: Duration) {
+        self.each(cx, |consumer, cx| consumer.stop(cx, None, within));
+    }
 
-    pub(crate) fn is_idle(&self) -> bool {
-        true
+    /// A broker says that the members of a group changed.
+    pub(crate) fn on_ids_changed(&mut self, cx: &mut Cx<'_>, group: &str) {
+        self.each(cx, |consumer, cx| {
+            if consumer.config.group.as_str() == group {
+                consumer.rebalance_soon(cx);
+            }
+        });
+    }
+
+    fn each(&mut self, cx: &mut Cx<'_>, mut act: impl FnMut(&mut Consumer, &mut Cx<'_>)) {
+        for id in self.list.ids() {
+            self.act(cx, id, &mut act);
+        }
+    }
+
+    fn act(&mut self, cx: &mut Cx<'_>, id: ConsumerId, act: impl FnOnce(&mut Consumer, &mut Cx<'_>)) {
+        if let Some(consumer) = self.list.get_mut(id) {
+            act(consumer, cx);
+            self.settle(cx, id);
+        }
+    }
+
+    /// What follows whatever happened: deliveries of lost queues end, ready messages are offered, stopping goes on.
+    fn settle(&mut self, cx: &mut Cx<'_>, id: ConsumerId) {
+        let Some(consumer) = self.list.get_mut(id) else { return };
+        consumer.end_deliveries(&mut self.asks);
+        consumer.offer(cx, &mut self.asks);
+        consumer.advance_stop(cx);
+        consumer.check_counts(cx, &self.asks);
+        if consumer.is_over() {
+            consumer.cancel_timers(cx);
+            self.list.remove(id);
+            let open: Vec<AskId> =
+                self.asks.iter().filter(|(_, open)| open.consumer == id).map(|(ask, _)| ask).collect();
+            for ask in open {
+                self.asks.remove(ask);
+            }
+            cx.want(Want::Stopped);
+        }
     }
 }

@@ -1,0 +1,268 @@
+//! Deliveries: offering cached messages, marking them as started, taking verdicts (design 3.10).
+//!
+//! Decides: how many messages stand offered at once, from which queue the next ones come (each queue in its turn), and
+//! what a verdict does. Up to two batches for each worker are offered beyond what has started, so that a worker always
+//! finds work and a queue that moves away takes little with it. When a queue is lost, what was offered of it and not
+//! begun is forgotten, and verdicts on what was begun count for nothing but the number of running handlers.
+//!
+//! Timers: `Sweep`, when the first running handler will have had its time.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use rocketry_codec::message::{StoredMessage, property_names};
+use rocketry_machine::{Key, Moment, Slab, invariant};
+
+use super::filter::Subscription;
+use super::group::Consumer;
+use super::queue::State;
+use crate::api::{
+    Ask, AskId, ConsumerId, Delivery, Notice, Offered, OpErrorKind, Received, Ticket, Topic, Verdict, VerdictKind,
+};
+use crate::cx::Cx;
+use crate::timer::{ConsumerTimer, TimerKey};
+
+/// Messages of one delivery.
+pub(super) const BATCH: usize = 32;
+/// Deliveries that may stand offered for each worker.
+const BATCHES_PER_WORKER: usize = 2;
+/// The delay level of a message whose handler took too long, as in Java.
+const EXPIRED_LEVEL: i32 = 3;
+
+/// A delivery that is not wholly answered.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) consumer: ConsumerId,
+    queue: Key,
+    sequences: [u64; BATCH],
+    len: u32,
+    begun: u32,
+    answered: u32,
+    /// Where the next `begin` goes on.
+    next: u32,
+    /// Whether its queue is lost.
+    ended: bool,
+}
+
+/// What came of one verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// It counts; this queue may go on.
+    Counts(Key),
+    /// It came too late.
+    Stale,
+}
+
+impl Open {
+    const fn new(consumer: ConsumerId, queue: Key) -> Self {
+        Self { consumer, queue, sequences: [0; BATCH], len: 0, begun: 0, answered: 0, next: 0, ended: false }
+    }
+
+    const fn all(&self) -> u32 {
+        if self.len as usize >= BATCH { u32::MAX } else { (1 << self.len) - 1 }
+    }
+
+    const fn running(&self) -> usize {
+        (self.begun & !self.answered).count_ones() as usize
+    }
+
+    const fn unstarted(&self) -> usize {
+        (self.all() & !self.begun & !self.answered).count_ones() as usize
+    }
+
+    /// Nobody will ask about it any more.
+    pub(super) const fn is_over(&self) -> bool {
+        self.running() == 0 && (self.ended || self.unstarted() == 0)
+    }
+
+    fn sequence(&self, index: u32) -> u64 {
+        self.sequences.get(index as usize).copied().unwrap_or(u64::MAX)
+    }
+}
+
+impl Consumer {
+    /// Offers what may be offered.
+    pub(super) fn offer(&mut self, cx: &mut Cx<'_>, asks: &mut Slab<AskId, Open>) {
+        if !self.is_running() {
+            return;
+        }
+        let limit = BATCH * BATCHES_PER_WORKER * self.config.concurrency as usize;
+        while self.offered + BATCH <= limit {
+            let Some(key) = self.line.pop_front() else { return };
+            self.offer_of(cx, asks, key);
+        }
+    }
+
+    fn offer_of(&mut self, cx: &mut Cx<'_>, asks: &mut Slab<AskId, Open>, key: Key) {
+        let Some(queue) = self.queues.get_mut(key) else { return };
+        queue.in_line = false;
+        let Some(subscription) = self.subscriptions.get(queue.subscription) else { return };
+        let mq = Arc::clone(&queue.mq);
+        let ask = asks.insert(Open::new(self.id, key));
+        let Some(open) = asks.get_mut(ask) else { return };
+        let mut offered = Vec::with_capacity(BATCH.min(queue.len()));
+        while (open.len as usize) < BATCH
+            && let Some((sequence, message)) = queue.offer_next()
+        {
+            let topic = if subscription.is_retry {
+                own_topic(&self.subscriptions, message).unwrap_or_else(|| subscription.topic.clone())
+            } else {
+                subscription.topic.clone()
+            };
+            let received = Received { stored: message.clone(), queue: Arc::clone(&mq), topic };
+            offered.push(Offered::new(received, Ticket::new(ask, open.len)));
+            if let Some(place) = open.sequences.get_mut(open.len as usize) {
+                *place = sequence;
+            }
+            open.len += 1;
+        }
+        if queue.has_cached() {
+            queue.in_line = true;
+            self.line.push_back(key);
+        }
+        if offered.is_empty() {
+            asks.remove(ask);
+            return;
+        }
+        self.offered += offered.len();
+        cx.ask(Ask::Deliver(Delivery::new(ask, self.id, mq, offered)));
+    }
+
+    /// Marks messages of a delivery as started; how many.
+    pub(super) fn begin(&mut self, cx: &mut Cx<'_>, open: &mut Open, count: u32) -> Option<u32> {
+        if open.ended || !self.is_running() {
+            return None;
+        }
+        let queue = self.queues.get_mut(open.queue)?;
+        let mut granted = 0;
+        while granted < count && open.next < open.len {
+            let bit = 1 << open.next;
+            if open.answered & bit == 0 {
+                queue.set(open.sequence(open.next), State::Started(cx.now.at));
+                open.begun |= bit;
+                granted += 1;
+            }
+            open.next += 1;
+        }
+        self.offered -= granted as usize;
+        self.running += granted as usize;
+        if granted > 0 {
+            let timer = TimerKey::Consumer(self.id, ConsumerTimer::Sweep);
+            if cx.shared.timers.armed(timer).is_none() {
+                self.wake_after(cx, ConsumerTimer::Sweep, self.config.consume_timeout);
+            }
+        }
+        Some(granted)
+    }
+
+    /// Takes one verdict.
+    pub(super) fn judge(&mut self, cx: &mut Cx<'_>, open: &mut Open, verdict: &Verdict) -> Judged {
+        if verdict.index() >= open.len || open.answered & (1 << verdict.index()) != 0 {
+            return Judged::Stale;
+        }
+        let bit = 1 << verdict.index();
+        open.answered |= bit;
+        if open.begun & bit != 0 {
+            self.running -= 1;
+        } else if open.ended {
+            return Judged::Stale;
+        } else {
+            self.offered -= 1;
+        }
+        if open.ended {
+            return Judged::Stale;
+        }
+        let (key, sequence) = (open.queue, open.sequence(verdict.index()));
+        let Some(queue) = self.queues.get_mut(key) else { return Judged::Stale };
+        if !matches!(queue.state(sequence), Some(State::Offered | State::Started(_))) {
+            return Judged::Stale;
+        }
+        match verdict.kind() {
+            VerdictKind::Succeeded => {
+                queue.set(sequence, State::Done);
+                cx.shared.counters.consumed += 1;
+            }
+            VerdictKind::Released => queue.set(sequence, State::Cached),
+            VerdictKind::Retry { delay_level } => self.send_back(cx, key, sequence, delay_level),
+            VerdictKind::Undecodable { reason } => self.hold(cx, key, sequence, reason),
+        }
+        Judged::Counts(key)
+    }
+
+    fn hold(&mut self, cx: &mut Cx<'_>, key: Key, sequence: u64, reason: &'static str) {
+        let Some(queue) = self.queues.get_mut(key) else { return };
+        let queue_offset = queue.message(sequence).map(|(offset, _)| offset);
+        let until = cx.now.at + super::pull::QUARANTINE;
+        queue.set(sequence, State::Held(until));
+        cx.shared.counters.undecodable += 1;
+        cx.notice(Notice::Undecodable { queue: (*queue.mq).clone(), queue_offset, reason: reason.into() });
+        let timer = TimerKey::Consumer(self.id, ConsumerTimer::Quarantine(key));
+        cx.shared.timers.set_no_later(cx.now.at, timer, until);
+    }
+
+    /// Ends the deliveries of queues that are gone.
+    pub(super) fn end_deliveries(&mut self, asks: &mut Slab<AskId, Open>) {
+        if self.lost.is_empty() {
+            return;
+        }
+        let lost = core::mem::take(&mut self.lost);
+        let mut over = Vec::new();
+        for (ask, open) in asks.iter_mut() {
+            if open.consumer == self.id && !open.ended && lost.contains(&open.queue) {
+                self.offered -= open.unstarted();
+                open.ended = true;
+                if open.is_over() {
+                    over.push(ask);
+                }
+            }
+        }
+        for ask in over {
+            asks.remove(ask);
+        }
+    }
+
+    /// Sends back what has been handled for too long; looks again when the next handler will have had its time.
+    pub(super) fn sweep(&mut self, cx: &mut Cx<'_>, asks: &Slab<AskId, Open>) {
+        let timeout = self.config.consume_timeout;
+        let mut first: Option<Moment> = None;
+        let mut expired: Vec<(Key, u64)> = Vec::new();
+        for (_, open) in asks.iter().filter(|(_, open)| open.consumer == self.id && !open.ended) {
+            let Some(queue) = self.queues.get(open.queue) else { continue };
+            for index in (0..open.len).filter(|index| open.begun & !open.answered & (1 << index) != 0) {
+                let sequence = open.sequence(index);
+                let Some(State::Started(at)) = queue.state(sequence) else { continue };
+                if at + timeout > cx.now.at {
+                    first = Some(first.map_or(at, |known| known.min(at)));
+                } else {
+                    expired.push((open.queue, sequence));
+                }
+            }
+        }
+        for (key, sequence) in expired {
+            let broker = self.queues.get(key).map(|queue| queue.mq.broker.clone());
+            Self::report(cx, "handler", broker, OpErrorKind::TimedOut { after: timeout }, None);
+            self.send_back(cx, key, sequence, EXPIRED_LEVEL);
+        }
+        if let Some(first) = first {
+            self.wake_after(cx, ConsumerTimer::Sweep, (first + timeout).since(cx.now.at));
+        }
+    }
+
+    /// Whether the counts of offered and running messages equal what the open deliveries say.
+    pub(super) fn check_counts(&self, cx: &mut Cx<'_>, asks: &Slab<AskId, Open>) {
+        if cfg!(debug_assertions) {
+            let own = || asks.iter().filter(|(_, open)| open.consumer == self.id).map(|(_, open)| open);
+            let running: usize = own().map(Open::running).sum();
+            let offered: usize = own().filter(|open| !open.ended).map(Open::unstarted).sum();
+            invariant!(cx.shared.health, running == self.running, "the count of running handlers is wrong");
+            invariant!(cx.shared.health, offered == self.offered, "the count of offered messages is wrong");
+        }
+    }
+}
+
+/// The topic that a redelivered message was sent to, if it says so.
+fn own_topic(subscriptions: &Slab<Key, Subscription>, message: &StoredMessage) -> Option<Topic> {
+    let name = message.properties().get(property_names::RETRY_TOPIC)?;
+    let known = subscriptions.iter().find(|(_, known)| known.topic.as_str() == name);
+    Some(known.map_or_else(|| Topic::from(name), |(_, known)| known.topic.clone()))
+}
