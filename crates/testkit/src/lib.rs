@@ -3,4 +3,6 @@
 #![forbid(unsafe_code)]
 
 pub mod fuzz;
+pub mod harness;
+pub mod peers;
 pub mod vectors;
