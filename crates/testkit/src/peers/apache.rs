@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use rocketry_codec::body::JsonBody;
 use rocketry_codec::body::route::TopicRoute;
-use rocketry_codec::request::{CreateTopic, GetRouteInfo};
+use rocketry_codec::request::{CreateTopic, GetBrokerRuntimeInfo, GetRouteInfo};
 
 use super::process::{self, Output, Process};
 use super::{Unavailable, maven, remote};
@@ -291,8 +291,8 @@ impl Apache {
         command.arg(format!("-XX:MaxDirectMemorySize={}", broker.heap));
         command.arg("org.apache.rocketmq.broker.BrokerStartup");
         command.arg("-c").arg(self.home.join(format!("{}.conf", broker.name)));
-        let process = Process::start(&mut command)?;
-        process.wait_for("boot success", BOOT)?;
+        let mut process = Process::start(&mut command)?;
+        wait_until_it_answers(&mut process, local(broker.port))?;
         Ok(process)
     }
 
@@ -347,6 +347,21 @@ impl Drop for Apache {
         self.name_server = None;
         let _ = fs::remove_dir_all(&self.home);
     }
+}
+
+/// 4.2.0 prints nothing when it is up, so the broker is asked until it answers.
+fn wait_until_it_answers(process: &mut Process, broker: SocketAddr) -> Result<(), Unavailable> {
+    let end = Instant::now() + BOOT;
+    while Instant::now() < end {
+        if remote::ask(broker, &GetBrokerRuntimeInfo::default(), Bytes::new()).is_some() {
+            return Ok(());
+        }
+        if process.has_ended() {
+            return Err(Unavailable(format!("the broker ended; last lines:\n{}", process.tail())));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    Err(Unavailable(format!("the broker does not answer within {BOOT:?}; last lines:\n{}", process.tail())))
 }
 
 const fn local(port: u16) -> SocketAddr {

@@ -34,13 +34,17 @@ pub(super) fn jars(name: &str, artifacts: &[&str], version: &str) -> Result<Path
     fetched.map(|()| kept)
 }
 
+/// 4.2.0 names this native library by a property that only a plug-in of its own build sets; TLS is off here.
+const NO_NATIVE_TLS: &str = "<exclusions><exclusion><groupId>io.netty</groupId>\
+    <artifactId>netty-tcnative</artifactId></exclusion></exclusions>";
+
 fn fetch(work: &Path, artifacts: &[&str], version: &str) -> Result<(), Unavailable> {
     let dependencies: String = artifacts
         .iter()
         .map(|artifact| {
             format!(
                 "<dependency><groupId>org.apache.rocketmq</groupId><artifactId>{artifact}</artifactId>\
-                 <version>{version}</version></dependency>"
+                 <version>{version}</version>{NO_NATIVE_TLS}</dependency>"
             )
         })
         .collect();

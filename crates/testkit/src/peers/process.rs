@@ -97,6 +97,11 @@ impl Process {
         self.kill();
     }
 
+    /// Whether it has ended.
+    pub(super) fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Whether it ended with 0; waits for the end.
     pub(super) fn wait(&mut self) -> bool {
         self.child.wait().is_ok_and(|status| status.success())
