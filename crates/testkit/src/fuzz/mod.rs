@@ -10,11 +10,13 @@ mod frame_stream;
 mod header;
 mod message_batch;
 mod properties;
+mod route_body;
 
 pub use frame_stream::frame_stream;
 pub use header::{binary_header, json_header};
 pub use message_batch::message_batch;
 pub use properties::properties;
+pub use route_body::route_body;
 
 /// A fuzz target's name and body.
 pub type Target = (&'static str, fn(&[u8]));
@@ -26,4 +28,5 @@ pub const TARGETS: &[Target] = &[
     ("json_header", json_header),
     ("message_batch", message_batch),
     ("properties", properties),
+    ("route_body", route_body),
 ];
