@@ -205,11 +205,6 @@ impl Calls {
         Some(Deadline { at: first, why: "an answer is due" })
     }
 
-    /// All calls in flight, in slot order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Pending> {
-        self.slots.iter().filter_map(|slot| slot.pending.as_ref())
-    }
-
     fn get(&self, opaque: i32) -> Option<&Pending> {
         let slot = self.slots.get(index_of(opaque) as usize)?;
         if opaque < 0 || slot.generation != generation_of(opaque) { None } else { slot.pending.as_ref() }

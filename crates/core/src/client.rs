@@ -230,7 +230,8 @@ impl Client {
             TimerKey::Connect(conn) => {
                 self.close_link(now, conn, CloseReason::Unresponsive, LinkError::ConnectTimeout);
             }
-            TimerKey::RoutePoll | TimerKey::RouteRetry => self.routes.on_timer(&mut cx, key),
+            TimerKey::RoutePoll => self.routes.on_poll(&mut cx),
+            TimerKey::RouteRetry => self.routes.on_retry(&mut cx),
             TimerKey::Heartbeat => self.heartbeat.on_timer(&mut cx),
             TimerKey::Send(op) => self.producers.on_timer(&mut cx, op),
             TimerKey::Consumer(consumer, timer) => self.consumers.on_timer(&mut cx, consumer, timer),

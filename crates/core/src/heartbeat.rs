@@ -48,6 +48,7 @@ impl Heartbeat {
         self.round(cx);
     }
 
+    #[allow(clippy::wildcard_enum_match_arm)] // the others are for other parts
     pub(crate) fn on_want(&mut self, cx: &mut Cx<'_>, want: &Want) {
         match want {
             Want::HeartbeatAll => self.round(cx),
@@ -59,12 +60,7 @@ impl Heartbeat {
     /// A broker answered a heartbeat, or did not.
     pub(crate) fn on_reply(&mut self, cx: &mut Cx<'_>, conn: ConnId, reply: Reply) {
         let kind = match reply {
-            Reply::Frame(frame) if frame.response_code() == ResponseCode::SUCCESS => {
-                if let Some(link) = cx.shared.links.get_mut(conn) {
-                    link.set_version(frame.version().0);
-                }
-                None
-            }
+            Reply::Frame(frame) if frame.response_code() == ResponseCode::SUCCESS => None,
             Reply::Frame(frame) => Some(OpErrorKind::Broker {
                 code: frame.response_code(),
                 remark: frame.remark().unwrap_or_default().into(),

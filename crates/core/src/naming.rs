@@ -7,21 +7,20 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use rocketry_machine::{Endpoint, LinkError, Prng};
+use rocketry_machine::{Endpoint, Prng};
 
 /// The list of name servers and the choice among them.
 #[derive(Debug)]
 pub(crate) struct Naming {
     servers: Vec<Endpoint>,
     chosen: usize,
-    failures: Vec<Option<LinkError>>,
 }
 
 impl Naming {
     pub(crate) fn new(servers: Vec<Endpoint>, mut spread: Prng) -> Self {
         let count = servers.len();
         let chosen = usize::try_from(spread.below(count as u64)).unwrap_or(0);
-        Self { failures: alloc::vec![None; count], servers, chosen }
+        Self { servers, chosen }
     }
 
     /// The server in use.
@@ -36,35 +35,24 @@ impl Naming {
     }
 
     /// A request to this server failed: the next look-up begins with its successor.
-    pub(crate) fn failed(&mut self, server: &Endpoint, cause: LinkError) {
+    pub(crate) fn failed(&mut self, server: &Endpoint) {
         let Some(at) = self.servers.iter().position(|known| known == server) else { return };
-        self.failures[at] = Some(cause);
         if at == self.chosen {
             self.chosen = (at + 1) % self.servers.len();
         }
     }
 
-    /// This server answered: it stays, or becomes, the one in use when `prefer` says so.
-    pub(crate) fn answered(&mut self, server: &Endpoint, prefer: bool) {
-        let Some(at) = self.servers.iter().position(|known| known == server) else { return };
-        self.failures[at] = None;
-        if prefer {
+    /// This server answered with what was wanted: it is the one in use from now on.
+    pub(crate) fn answered(&mut self, server: &Endpoint) {
+        if let Some(at) = self.servers.iter().position(|known| known == server) {
             self.chosen = at;
         }
-    }
-
-    /// Whether no server has answered since it last failed, and each has failed: with the reasons.
-    pub(crate) fn all_failing(&self) -> Option<Vec<(Endpoint, LinkError)>> {
-        let paired: Option<Vec<_>> =
-            self.servers.iter().zip(&self.failures).map(|(server, why)| Some((server.clone(), (*why)?))).collect();
-        paired.filter(|list| !list.is_empty())
     }
 
     /// Takes a new list. The server in use stays if it is in the list.
     pub(crate) fn replace(&mut self, servers: Vec<Endpoint>) {
         let current = self.current().cloned();
         self.chosen = current.and_then(|old| servers.iter().position(|new| *new == old)).unwrap_or(0);
-        self.failures = alloc::vec![None; servers.len()];
         self.servers = servers;
     }
 
@@ -87,17 +75,15 @@ mod tests {
     fn a_failing_server_makes_room_for_the_next() {
         let mut naming = Naming::new(servers(3), Seed::from(3).stream("naming"));
         let first = naming.current().cloned().expect("three");
-        naming.failed(&first, LinkError::Refused);
+        naming.failed(&first);
         let second = naming.current().cloned().expect("three");
         assert_ne!(first, second);
-        assert_eq!(naming.all_failing(), None);
-        naming.failed(&second, LinkError::Refused);
+        naming.failed(&second);
         let third = naming.current().cloned().expect("three");
-        naming.failed(&third, LinkError::Reset);
+        naming.failed(&third);
         assert_eq!(naming.current(), Some(&first), "and round it goes");
-        assert_eq!(naming.all_failing().map(|all| all.len()), Some(3));
-        naming.answered(&second, true);
-        assert_eq!((naming.current(), naming.all_failing()), (Some(&second), None));
+        naming.answered(&second);
+        assert_eq!(naming.current(), Some(&second));
     }
 
     #[test]

@@ -83,32 +83,27 @@ impl Ticket {
     }
 
     /// The message is done with.
-    #[must_use]
     pub const fn succeed(self) -> Verdict {
         self.give(VerdictKind::Succeeded)
     }
 
     /// The message failed: it is sent back and comes again after the broker's delay for its attempt.
-    #[must_use]
     pub const fn retry(self) -> Verdict {
         self.give(VerdictKind::Retry { delay_level: 0 })
     }
 
     /// The message failed and comes again after this delay level (1 to 18); 0 lets the broker choose, -1 sends it to
     /// the dead-letter topic at once.
-    #[must_use]
     pub const fn retry_at(self, delay_level: i32) -> Verdict {
         self.give(VerdictKind::Retry { delay_level })
     }
 
     /// The message was not started: it is offered again at once.
-    #[must_use]
     pub const fn release(self) -> Verdict {
         self.give(VerdictKind::Released)
     }
 
     /// The body could not be inflated or understood by the driver: the quarantine policy of the consumer applies.
-    #[must_use]
     pub const fn undecodable(self, reason: &'static str) -> Verdict {
         self.give(VerdictKind::Undecodable { reason })
     }

@@ -30,7 +30,6 @@ impl Message {
     }
 
     /// Begins a message for a topic.
-    #[must_use]
     pub fn builder(topic: impl Into<Topic>) -> MessageBuilder {
         let mut properties = Properties::new();
         // Java writes it on every message; a broker waits for the store unless it says "false".

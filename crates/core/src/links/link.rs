@@ -30,7 +30,6 @@ pub(crate) struct Link {
     oneways: VecDeque<(u64, OpId)>,
     calls: usize,
     progress: Moment,
-    version: Option<i32>,
     room_wanted: bool,
 }
 
@@ -46,7 +45,6 @@ impl Link {
             oneways: VecDeque::new(),
             calls: 0,
             progress: now,
-            version: None,
             room_wanted: false,
         }
     }
@@ -158,15 +156,6 @@ impl Link {
     /// Whether the peer answered anything since `since`.
     pub(crate) fn progressed_since(&self, since: Moment) -> bool {
         self.progress > since
-    }
-
-    /// The protocol version of the peer, from its heartbeat answer.
-    pub(crate) const fn version(&self) -> Option<i32> {
-        self.version
-    }
-
-    pub(crate) const fn set_version(&mut self, version: i32) {
-        self.version = Some(version);
     }
 }
 

@@ -156,11 +156,6 @@ impl Links {
         let unsent = link.take_unsent_oneways();
         Some(Ended { link, unsent })
     }
-
-    /// Forgets addresses without connection that are not in use any more.
-    pub(crate) fn forget_sites(&mut self, keep: impl Fn(&Endpoint) -> bool) {
-        self.sites.retain(|endpoint, site| site.conn.is_some() || keep(endpoint));
-    }
 }
 
 /// The wait after so many failures in a row: doubled each time, between half and the whole of it.

@@ -164,6 +164,7 @@ impl Producers {
         }
     }
 
+    #[allow(clippy::wildcard_enum_match_arm)] // the others are for other parts
     pub(crate) fn on_want(&mut self, cx: &mut Cx<'_>, want: &Want) {
         match want {
             Want::RouteUpdated(topic) => self.on_route(cx, topic),

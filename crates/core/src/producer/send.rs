@@ -120,7 +120,9 @@ impl Producers {
             let first_turn = || u32::try_from(spread.next_u64() >> 33).unwrap_or(0);
             let queue = match choose(cx, send.message.topic(), &send.target, send.last, first_turn) {
                 Choice::Queue(queue) => queue,
-                other => return self.no_queue(cx, op, other),
+                lacking @ (Choice::NoRoute | Choice::NotWritable | Choice::NotThere) => {
+                    return self.no_queue(cx, op, lacking);
+                }
             };
             match link_to(cx, queue.broker) {
                 Ok(conn) => return self.send_on(cx, op, conn, queue),

@@ -109,6 +109,7 @@ impl Routes {
         }
     }
 
+    #[allow(clippy::wildcard_enum_match_arm)] // the others are for other parts
     pub(crate) fn on_want(&mut self, cx: &mut Cx<'_>, want: &Want) {
         match want {
             Want::Route { topic, publish } => self.want(cx, topic.clone(), *publish),
@@ -117,15 +118,18 @@ impl Routes {
         }
     }
 
-    pub(crate) fn on_timer(&mut self, cx: &mut Cx<'_>, key: TimerKey) {
-        let topics: Vec<Topic> = match key {
-            TimerKey::RoutePoll => {
-                cx.wake_after(TimerKey::RoutePoll, cx.shared.config.route_interval);
-                self.wanted.keys().cloned().collect()
-            }
-            _ => core::mem::take(&mut self.unanswered).into_iter().collect(),
-        };
+    /// All routes in use are asked for again.
+    pub(crate) fn on_poll(&mut self, cx: &mut Cx<'_>) {
+        cx.wake_after(TimerKey::RoutePoll, cx.shared.config.route_interval);
+        let topics: Vec<Topic> = self.wanted.keys().cloned().collect();
         for topic in topics {
+            self.look_up(cx, &topic);
+        }
+    }
+
+    /// Those that no name server answered for are asked for again.
+    pub(crate) fn on_retry(&mut self, cx: &mut Cx<'_>) {
+        for topic in core::mem::take(&mut self.unanswered) {
             self.look_up(cx, &topic);
         }
     }
@@ -139,7 +143,7 @@ impl Routes {
             Reply::LinkLost { cause, .. } => cause,
         };
         state.tried.push((server.clone(), failure));
-        cx.shared.naming.failed(&server, failure);
+        cx.shared.naming.failed(&server);
         self.next_server(cx, lookup);
     }
 
@@ -191,7 +195,7 @@ impl Routes {
                 Err(NotSent::NoLink(no)) => no.cause,
                 Err(_) => LinkError::Other,
             };
-            cx.shared.naming.failed(&server, cause);
+            cx.shared.naming.failed(&server);
             state.tried.push((server, cause));
         }
         self.stage_over(cx, lookup);
@@ -204,13 +208,12 @@ impl Routes {
             let text = frame.remark().map(|text| text.to_string()).unwrap_or_default();
             state.remark = Some(alloc::format!("{server} answers {code}: {text}"));
             // The server works but lacks the topic: the choice stays, and this look-up goes on.
-            cx.shared.naming.answered(server, false);
             self.next_server(cx, lookup);
             return;
         }
         match TopicRoute::decode(frame.body()) {
             Ok(route) => {
-                cx.shared.naming.answered(server, true);
+                cx.shared.naming.answered(server);
                 self.finish(cx, lookup, route);
             }
             Err(error) => {
