@@ -63,11 +63,13 @@ pub struct BrokerOptions {
     pub settings: Vec<(String, String)>,
     /// The broker's heap, for example `512m`.
     pub heap: String,
+    /// Further arguments of the broker's JVM. It starts quickly and stays slow unless they say otherwise.
+    pub jvm: Vec<String>,
 }
 
 impl Default for BrokerOptions {
     fn default() -> Self {
-        Self { brokers: 1, settings: Vec::new(), heap: "512m".into() }
+        Self { brokers: 1, settings: Vec::new(), heap: "512m".into(), jvm: Vec::new() }
     }
 }
 
@@ -77,6 +79,18 @@ impl BrokerOptions {
     pub fn set(mut self, name: &str, value: impl fmt::Display) -> Self {
         self.settings.push((name.into(), value.to_string()));
         self
+    }
+
+    /// The same as in production instead of for quick tests: Apache's default sizes of files, the JVM's full
+    /// compiler, a heap of 1 GiB.
+    #[must_use]
+    pub fn production(mut self) -> Self {
+        self.heap = "1g".into();
+        self.jvm.extend(["-XX:TieredStopAtLevel=4".into(), "-XX:-UseSerialGC".into(), "-XX:+UseG1GC".into()]);
+        for prefix in ["mappedFileSize", "mapedFileSize"] {
+            self = self.set(&format!("{prefix}CommitLog"), 1 << 30).set(&format!("{prefix}ConsumeQueue"), 6_000_000);
+        }
+        self.set("maxHashSlotNum", 5_000_000).set("maxIndexNum", 20_000_000)
     }
 
     /// The same with so many brokers.
@@ -103,6 +117,7 @@ struct Broker {
     name: String,
     port: u16,
     heap: String,
+    jvm: Vec<String>,
     process: Option<Process>,
 }
 
@@ -278,7 +293,7 @@ impl Apache {
         lines.extend(options.settings.iter().cloned());
         let text: String = lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
         fs::write(self.home.join(format!("{name}.conf")), text).map_err(Unavailable::because)?;
-        self.brokers.push(Broker { name, port, heap: options.heap.clone(), process: None });
+        self.brokers.push(Broker { name, port, heap: options.heap.clone(), jvm: options.jvm.clone(), process: None });
         let number = self.brokers.len() - 1;
         let process = self.spawn_broker(number)?;
         self.brokers[number].process = Some(process);
@@ -289,7 +304,7 @@ impl Apache {
         let broker = &self.brokers[number];
         let mut command = self.java(&broker.heap);
         command.arg(format!("-XX:MaxDirectMemorySize={}", broker.heap));
-        command.arg("org.apache.rocketmq.broker.BrokerStartup");
+        command.args(&broker.jvm).arg("org.apache.rocketmq.broker.BrokerStartup");
         command.arg("-c").arg(self.home.join(format!("{}.conf", broker.name)));
         let mut process = Process::start(&mut command)?;
         wait_until_it_answers(&mut process, local(broker.port))?;
