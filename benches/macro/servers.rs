@@ -1,7 +1,9 @@
 //! The broker and name server of a run.
 
-use crate::Failure;
+use rocketry_testkit::peers::{Apache, ApacheVersion, BrokerOptions};
+
 use crate::args::Options;
+use crate::{Failure, note};
 
 /// Where the contenders connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +16,8 @@ pub(crate) struct Addresses {
 pub(crate) struct Servers {
     addresses: Addresses,
     description: String,
+    /// Ended when dropped; the servers that were named run on.
+    _apache: Option<Apache>,
 }
 
 impl Servers {
@@ -27,11 +31,19 @@ impl Servers {
     }
 }
 
-/// Takes the servers that were named.
+/// Takes the servers that were named, or starts Apache's.
+///
+/// # Errors
+///
+/// Where Java or Maven is missing, or the servers do not start.
 pub(crate) fn start(options: &Options) -> Result<Servers, Failure> {
-    let Some((broker, name_server)) = &options.servers else {
-        return Err("--broker and --name-server are needed".into());
-    };
-    let addresses = Addresses { broker: broker.clone(), name_server: name_server.clone() };
-    Ok(Servers { addresses, description: "A broker that was running".into() })
+    if let Some((broker, name_server)) = &options.servers {
+        let addresses = Addresses { broker: broker.clone(), name_server: name_server.clone() };
+        return Ok(Servers { addresses, description: "A broker that was running".into(), _apache: None });
+    }
+    let version = ApacheVersion::V5_3_3;
+    note(&format!("starting Apache {version}"));
+    let apache = Apache::start(version, &BrokerOptions::default().production())?;
+    let addresses = Addresses { broker: apache.broker(0), name_server: apache.name_server() };
+    Ok(Servers { addresses, description: format!("Apache {version}"), _apache: Some(apache) })
 }
