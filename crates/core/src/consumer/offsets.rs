@@ -157,7 +157,6 @@ impl Consumer {
     }
 
     fn ask_later(&mut self, cx: &mut Cx<'_>, key: Key, kind: OpErrorKind) {
-        let Some(queue) = self.queues.get_mut(key) else { return };
         self.trouble_at(cx, key, "offsets", kind, RETRY);
         self.wake_after(cx, ConsumerTimer::Start(key), RETRY);
     }

@@ -263,7 +263,7 @@ impl Consumer {
         } else {
             next
         };
-        if to < 0 || to == from {
+        if to < 0 || to == from || min > max {
             let text = alloc::format!("{from} is called illegal in {min} to {max}, and {next} legal");
             return self.pull_failed(cx, key, OpErrorKind::Protocol(text));
         }

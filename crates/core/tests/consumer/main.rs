@@ -1,0 +1,9 @@
+//! Push consumers against a name server and a broker that are played by the test, in virtual time.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
+
+mod flow;
+mod life;
+mod offsets;
+mod rebalance;
+mod retry;
+mod world;
