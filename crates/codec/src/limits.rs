@@ -11,8 +11,12 @@ pub struct Limits {
     pub frame: usize,
     /// Largest body in bytes after decompression. Default 64 MiB.
     pub inflated_body: usize,
-    /// Deepest nesting of JSON bodies and headers. Default 64.
+    /// Deepest nesting of JSON bodies and headers; more than 512 counts as 512. Default 64.
     pub json_depth: usize,
+    /// Most values in one JSON body, its objects in key position included. Default 1,000,000.
+    pub json_values: usize,
+    /// Most bytes that references (`$ref`, wire 5.1) may add to one JSON body, texts and 16 bytes a value. Default 4 MiB.
+    pub json_references: usize,
     /// Most fields in one command header. Default 1024.
     pub header_fields: usize,
     /// Most properties in one message. Default 1024.
@@ -27,6 +31,8 @@ impl Limits {
         frame: 16_777_216,
         inflated_body: 64 * 1024 * 1024,
         json_depth: 64,
+        json_values: 1_000_000,
+        json_references: 4 * 1024 * 1024,
         header_fields: 1024,
         properties: 1024,
         write_queue: 64 * 1024 * 1024,

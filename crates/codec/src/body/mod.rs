@@ -15,6 +15,7 @@ pub mod route;
 pub mod running;
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::error::WireError;
 use crate::json::{self, FromJson, JsonWriter, ToJson};
@@ -40,7 +41,7 @@ pub trait JsonBody: FromJson + ToJson + Default {
         }
         match json::read(bytes, limits)? {
             json::Value::Null => Ok(Self::default()),
-            value => Self::from_json(&value).ok_or(WireError::invalid("body: not an object", 0)),
+            value => Self::from_json(&value).ok_or(WireError::invalid("body: not of its kind", 0)),
         }
     }
 
@@ -50,7 +51,17 @@ pub trait JsonBody: FromJson + ToJson + Default {
         self.write_json(&mut out);
         out.finish()
     }
+
+    /// The same in standard JSON, as name servers from 4.9.4 on write routes when asked to (wire 5.2).
+    fn encode_standard(&self) -> String {
+        let mut out = JsonWriter::standard();
+        self.write_json(&mut out);
+        out.finish()
+    }
 }
+
+/// A list of bodies is one too: users and access rules come so.
+impl<B: JsonBody> JsonBody for Vec<B> {}
 
 /// Declares a body: `body! { /// docs  pub struct Name { /// docs  field: Type = "wireName", } }`, members in the
 /// alphabetical order of their wire names. A name that older peers write stands behind `|`, a default other than the

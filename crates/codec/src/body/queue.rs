@@ -35,4 +35,8 @@ impl ToJson for QueueName {
             out.member("topic", &self.topic);
         });
     }
+
+    fn write_key(&self, out: &mut JsonWriter) {
+        out.object_key(self);
+    }
 }

@@ -1,4 +1,4 @@
-//! The reader: one pass, bounded in depth and in the number of values.
+//! The reader: one pass, bounded in depth and in the number of values; a second one where the text holds references.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -8,32 +8,42 @@ use nom::IResult;
 use nom::Parser;
 use nom::bytes::complete::take_while;
 use nom::character::complete::digit0;
-use nom::combinator::{opt, recognize};
+use nom::combinator::opt;
 use nom::error::{Error, ErrorKind};
 
+use super::reference;
 use super::value::{Key, Member, Object, Value};
 use crate::error::WireError;
 use crate::limits::Limits;
 
-/// Reads one JSON value; nothing but white space may follow it.
+/// Reads one JSON value; nothing but white space and comments may follow it. References are resolved (wire 5.1).
 ///
 /// # Errors
-/// The offset of the first byte that cannot be, or the limit that was passed.
+/// The offset of the first byte that cannot be, or the limit that was passed: [`Limits::json_depth`],
+/// [`Limits::json_values`] or [`Limits::json_references`].
 pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Value<'a>, WireError> {
     let text = core::str::from_utf8(bytes).map_err(|error| WireError::not_utf8("json", error.valid_up_to()))?;
-    let mut reader = Reader { whole: text, rest: text, values: MOST_VALUES };
-    let value = reader.value(limits.json_depth)?;
+    let depth = limits.json_depth.min(DEEPEST);
+    let mut reader =
+        Reader { whole: text, rest: text, limits: *limits, values: limits.json_values, has_references: false };
+    let value = reader.value(depth)?;
     reader.blank()?;
-    if reader.rest.is_empty() { Ok(value) } else { Err(reader.invalid("json: text behind the value")) }
+    if !reader.rest.is_empty() {
+        return Err(reader.invalid("json: text behind the value"));
+    }
+    if reader.has_references { reference::resolve(&value, limits.json_references, depth) } else { Ok(value) }
 }
 
-/// A body of the frame limit could hold eight million empty values; no real one comes near this.
-const MOST_VALUES: usize = 1_000_000;
+/// What the call stack of a small thread bears, whatever the limits say.
+const DEEPEST: usize = 512;
 
 struct Reader<'a> {
     whole: &'a str,
     rest: &'a str,
+    limits: Limits,
+    /// How many values may still come.
     values: usize,
+    has_references: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -73,17 +83,17 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// One more value.
+    fn count(&mut self) -> Result<(), WireError> {
+        let most = self.limits.json_values as u64;
+        let left = self.values.checked_sub(1);
+        self.values = left.ok_or(WireError::too_large("json values", most.saturating_add(1), most, self.offset()))?;
+        Ok(())
+    }
+
     fn value(&mut self, depth: usize) -> Result<Value<'a>, WireError> {
         self.blank()?;
-        let Some(values) = self.values.checked_sub(1) else {
-            return Err(WireError::too_large(
-                "json values",
-                MOST_VALUES.saturating_add(1) as u64,
-                MOST_VALUES as u64,
-                self.offset(),
-            ));
-        };
-        self.values = values;
+        self.count()?;
         match self.peek() {
             Some(b'{') => Ok(Value::Object(self.object(depth)?)),
             Some(b'[') => self.array(depth),
@@ -108,17 +118,16 @@ impl<'a> Reader<'a> {
     }
 
     fn number(&mut self) -> Result<&'a str, WireError> {
-        match number(self.rest) {
-            Ok((rest, number)) => {
-                self.rest = rest;
-                Ok(number)
-            }
-            Err(_) => Err(self.invalid("json number")),
-        }
+        let Ok((behind, ())) = number(self.rest) else { return Err(self.invalid("json number")) };
+        // By length: at the end of the text nom's rest is an empty slice from elsewhere, which `recognize` trips over.
+        let number = self.rest.get(..self.rest.len().saturating_sub(behind.len())).unwrap_or_default();
+        self.rest = behind;
+        Ok(number)
     }
 
     fn deeper(&self, depth: usize) -> Result<usize, WireError> {
-        depth.checked_sub(1).ok_or_else(|| self.invalid("json: nested deeper than limits.json_depth"))
+        let most = self.limits.json_depth.min(DEEPEST) as u64;
+        depth.checked_sub(1).ok_or(WireError::too_large("json depth", most.saturating_add(1), most, self.offset()))
     }
 
     fn array(&mut self, depth: usize) -> Result<Value<'a>, WireError> {
@@ -169,8 +178,15 @@ impl<'a> Reader<'a> {
 
     fn key(&mut self, depth: usize) -> Result<Key<'a>, WireError> {
         match self.peek() {
-            Some(b'{') => Ok(Key::Object(self.object(depth)?)),
-            Some(b'"' | b'\'') => Ok(Key::Text(self.string()?)),
+            Some(b'{') => {
+                self.count()?;
+                Ok(Key::Object(self.object(depth)?))
+            }
+            Some(b'"' | b'\'') => {
+                let text = self.string()?;
+                self.has_references |= text == reference::NAME;
+                Ok(Key::Text(text))
+            }
             _ => match word(self.rest) {
                 Ok((rest, word)) if !word.is_empty() => {
                     self.rest = rest;
@@ -255,7 +271,9 @@ impl<'a> Reader<'a> {
     fn hex(&mut self) -> Result<u16, WireError> {
         let digits = self.rest.get(..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let Some(value) = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()) else {
-            return Err(self.unfinished("json escape"));
+            let is_cut = self.rest.len() < 4;
+            let error = if is_cut { WireError::truncated } else { WireError::invalid };
+            return Err(error("json escape", if is_cut { self.whole.len() } else { self.offset() }));
         };
         self.skip(4);
         Ok(value)
@@ -263,9 +281,9 @@ impl<'a> Reader<'a> {
 }
 
 /// A number as JSON has it; leading zeros are let through.
-fn number(input: &str) -> IResult<&str, &str> {
+fn number(input: &str) -> IResult<&str, ()> {
     let exponent = (one_of_e, opt(sign), digits);
-    recognize((opt(minus), digits, opt((dot, digits)), opt(exponent))).parse_complete(input)
+    (opt(minus), digits, opt((dot, digits)), opt(exponent)).map(|_| ()).parse_complete(input)
 }
 
 fn minus(input: &str) -> IResult<&str, char> {

@@ -5,6 +5,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::write::{JsonWriter, ToJson};
+use crate::limits::Limits;
+
 /// A JSON value; texts without escapes are slices of the input.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::exhaustive_enums)] // JSON has no more kinds
@@ -90,28 +93,50 @@ impl FromJson for bool {
     fn from_json(value: &Value<'_>) -> Option<Self> {
         match value {
             Value::Bool(value) => Some(*value),
+            // Java reads these too.
             Value::Text(text) => Some(text.eq_ignore_ascii_case("true")),
+            Value::Number(text) => Some(*text == "1"),
             _ => None,
         }
     }
 }
 
-macro_rules! numbers {
+macro_rules! integers {
     ($($type:ty),+) => {$(
         impl FromJson for $type {
             fn from_json(value: &Value<'_>) -> Option<Self> {
-                match value {
-                    Value::Number(text) => text.parse().ok(),
-                    // Java reads a number from a string too.
-                    Value::Text(text) => text.parse().ok(),
-                    _ => None,
-                }
+                let text = number(value)?;
+                text.parse().ok().or_else(|| whole(text)?.try_into().ok())
             }
         }
     )+};
 }
 
-numbers!(i32, i64, f64);
+integers!(i32, i64);
+
+impl FromJson for f64 {
+    fn from_json(value: &Value<'_>) -> Option<Self> {
+        number(value)?.parse().ok().filter(|value: &Self| value.is_finite())
+    }
+}
+
+/// The text of a number; Java reads numbers from strings too.
+fn number<'v>(value: &'v Value<'_>) -> Option<&'v str> {
+    match value {
+        Value::Number(text) => Some(text),
+        Value::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// A whole number that is written with a point or an exponent, such as `1.0` or `1e2`.
+#[allow(clippy::cast_possible_truncation, reason = "the bound and the comparison keep out what does not fit")]
+fn whole(text: &str) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_991.0;
+    let value: f64 = text.parse().ok()?;
+    let cut = if value.abs() <= EXACT { value as i64 } else { return None };
+    (cut as f64 == value).then_some(cut)
+}
 
 impl FromJson for String {
     fn from_json(value: &Value<'_>) -> Option<Self> {
@@ -166,10 +191,48 @@ impl<T: FromJson> FromKey for T {
         match key {
             Key::Text(text) => Self::from_json(&Value::Text(Cow::Borrowed(text))).or_else(|| {
                 // An object's JSON as a string in key position.
-                let inner = super::read(text.as_bytes(), &crate::limits::Limits::DEFAULT).ok()?;
-                Self::from_json(&inner)
+                let inner = text.starts_with('{').then(|| super::read(text.as_bytes(), &KEY_LIMITS))?;
+                Self::from_json(&inner.ok()?)
             }),
             Key::Object(object) => Self::from_json(&Value::Object(object.clone())),
+        }
+    }
+}
+
+/// Objects in key position name queues: three flat members.
+const KEY_LIMITS: Limits = Limits { json_depth: 8, json_values: 256, json_references: 0, ..Limits::DEFAULT };
+
+impl ToJson for Value<'_> {
+    fn write_json(&self, out: &mut JsonWriter) {
+        match self {
+            Self::Null => out.raw("null"),
+            Self::Bool(value) => value.write_json(out),
+            Self::Number(text) => out.raw(text),
+            Self::Text(text) => out.string(text),
+            Self::Array(items) => items.write_json(out),
+            Self::Object(object) => object.write_json(out),
+        }
+    }
+}
+
+impl ToJson for Object<'_> {
+    fn write_json(&self, out: &mut JsonWriter) {
+        out.map(self.members.iter().map(|member| (&member.key, &member.value)));
+    }
+}
+
+impl ToJson for Key<'_> {
+    fn write_json(&self, out: &mut JsonWriter) {
+        match self {
+            Self::Text(text) => out.string(text),
+            Self::Object(object) => object.write_json(out),
+        }
+    }
+
+    fn write_key(&self, out: &mut JsonWriter) {
+        match self {
+            Self::Text(text) => out.string(text),
+            Self::Object(object) => out.object_key(object),
         }
     }
 }
