@@ -24,8 +24,10 @@ pub struct OffsetId {
 
 impl fmt::Display for OffsetId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_ip(f, self.host.ip())?;
-        write!(f, "{:08X}{:016X}", self.host.port(), self.offset)
+        let mut text = HexText::new(self.host.ip());
+        text.push(&u32::from(self.host.port()).to_be_bytes());
+        text.push(&self.offset.to_be_bytes());
+        f.write_str(text.as_str())
     }
 }
 
@@ -66,8 +68,12 @@ pub struct UniqueId {
 
 impl fmt::Display for UniqueId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_ip(f, self.ip)?;
-        write!(f, "{:04X}{:08X}{:08X}{:04X}", self.pid, self.salt, self.month_millis, self.counter)
+        let mut text = HexText::new(self.ip);
+        text.push(&self.pid.to_be_bytes());
+        text.push(&self.salt.to_be_bytes());
+        text.push(&self.month_millis.to_be_bytes());
+        text.push(&self.counter.to_be_bytes());
+        f.write_str(text.as_str())
     }
 }
 
@@ -292,11 +298,37 @@ pub fn correlation_id(random: [u8; 16]) -> String {
     )
 }
 
-fn write_ip(f: &mut fmt::Formatter<'_>, ip: IpAddr) -> fmt::Result {
-    match ip {
-        IpAddr::V4(ip) => write!(f, "{:08X}", u32::from(ip)),
-        IpAddr::V6(ip) => write!(f, "{:032X}", u128::from(ip)),
+/// Upper-case hexadecimal text of up to 28 bytes, built without an allocation: every message gets such an id.
+struct HexText {
+    text: [u8; 56],
+    len: usize,
+}
+
+impl HexText {
+    fn new(ip: IpAddr) -> Self {
+        let mut text = Self { text: [0; 56], len: 0 };
+        match ip {
+            IpAddr::V4(ip) => text.push(&ip.octets()),
+            IpAddr::V6(ip) => text.push(&ip.octets()),
+        }
+        text
     }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let free = self.text.get_mut(self.len..).unwrap_or_default();
+        for (digits, byte) in free.chunks_exact_mut(2).zip(bytes) {
+            digits.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xF)]);
+        }
+        self.len = self.len.saturating_add(bytes.len().saturating_mul(2));
+    }
+
+    fn as_str(&self) -> &str {
+        self.text.get(..self.len).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
+    }
+}
+
+const fn digit(value: u8) -> u8 {
+    if value < 10 { b'0'.wrapping_add(value) } else { b'A'.wrapping_sub(10).wrapping_add(value) }
 }
 
 /// Reads bytes from hexadecimal text.

@@ -174,6 +174,24 @@ fn messages_are_inflated_by_their_system_flag() {
 }
 
 #[test]
+fn kept_state_carries_nothing_over() {
+    let mut codecs = Codecs::new(Level::new(3));
+    let large = noise(300_000);
+    let bodies: [&[u8]; 4] = [b"first", b"", &large, b"second body, second body"];
+    for _ in 0..2 {
+        for compression in ALL {
+            for body in bodies {
+                let packed = codecs.compress(compression, body).unwrap();
+                assert_eq!(codecs.inflate(compression, &packed, body.len()).as_deref(), Ok(body), "{compression:?}");
+                // What fails in the middle must not spoil the next body.
+                assert!(codecs.inflate(compression, &packed[..packed.len() - 1], 1 << 20).is_err());
+                assert!(body.is_empty() || codecs.inflate(compression, &packed, body.len() - 1).is_err());
+            }
+        }
+    }
+}
+
+#[test]
 fn slack_is_given_back() {
     let mut out = Vec::with_capacity(1000);
     out.push(1);

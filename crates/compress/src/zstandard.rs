@@ -1,7 +1,9 @@
 //! ZSTD bodies.
 
+use std::fmt;
+
 use rocketry_codec::message::Compression;
-use zstd::zstd_safe::{DCtx, DParameter, ErrorCode, InBuffer, OutBuffer};
+use zstd::zstd_safe::{CCtx, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, ResetDirective, compress_bound};
 
 use crate::error::{CompressError, InflateError};
 use crate::growth::Growth;
@@ -10,23 +12,66 @@ use crate::without_slack;
 /// Largest window a frame may ask for, as a power of two: 8 MiB, what every level up to 19 stays within.
 const WINDOW_LOG_MAX: u32 = 23;
 
-pub(crate) fn compress(level: i32, body: &[u8]) -> Result<Vec<u8>, CompressError> {
-    match zstd::bulk::compress(body, level.clamp(1, 19)) {
-        Ok(out) => Ok(without_slack(out)),
-        Err(_) => Err(CompressError::Failed(Compression::Zstd)),
+/// State above this many bytes is not kept for the next body.
+const KEPT: usize = 1024 * 1024;
+
+/// State of both directions, made when first needed.
+#[derive(Default)]
+pub(crate) struct Zstandard {
+    packing: Option<(i32, CCtx<'static>)>,
+    inflating: Option<DCtx<'static>>,
+}
+
+impl Zstandard {
+    pub(crate) fn compress(&mut self, level: i32, body: &[u8]) -> Result<Vec<u8>, CompressError> {
+        let level = level.clamp(1, 19);
+        let failed = |_| CompressError::Failed(Compression::Zstd);
+        let state = match &mut self.packing {
+            Some((known, state)) if *known == level => state,
+            packing => &mut packing.insert((level, CCtx::create())).1,
+        };
+        let mut out = Vec::with_capacity(compress_bound(body.len()));
+        state.compress(&mut out, body, level).map_err(failed)?;
+        if state.sizeof() > KEPT {
+            self.packing = None;
+        }
+        Ok(without_slack(out))
+    }
+
+    /// Several frames one after the other are one body, as Java reads them.
+    pub(crate) fn inflate(&mut self, body: &[u8], limit: usize) -> Result<Vec<u8>, InflateError> {
+        let state = match &mut self.inflating {
+            Some(state) => {
+                state.reset(ResetDirective::SessionOnly).map_err(error)?;
+                state
+            }
+            inflating => {
+                let state = inflating.insert(DCtx::create());
+                state.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX)).map_err(error)?;
+                state
+            }
+        };
+        let result = inflate(state, body, limit);
+        if state.sizeof() > KEPT {
+            self.inflating = None;
+        }
+        result
     }
 }
 
-/// Several frames one after the other are one body, as Java reads them.
-pub(crate) fn inflate(body: &[u8], limit: usize) -> Result<Vec<u8>, InflateError> {
-    let mut state = DCtx::create();
-    state.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX)).map_err(error)?;
+impl fmt::Debug for Zstandard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Zstandard").finish_non_exhaustive()
+    }
+}
+
+fn inflate(state: &mut DCtx<'_>, body: &[u8], limit: usize) -> Result<Vec<u8>, InflateError> {
     let mut input = InBuffer::around(body);
     let mut growth = Growth::new(limit, body.len());
     let mut out = growth.start();
     while out.len() < out.capacity() || growth.more(&mut out) {
         let before = (input.pos(), out.len());
-        let step = step(&mut state, &mut input, &mut out)?;
+        let step = step(state, &mut input, &mut out)?;
         if step == Step::Whole && input.pos() == body.len() {
             return Ok(without_slack(out));
         }
@@ -39,7 +84,7 @@ pub(crate) fn inflate(body: &[u8], limit: usize) -> Result<Vec<u8>, InflateError
     let mut beyond = Vec::with_capacity(1);
     loop {
         let read = input.pos();
-        let step = step(&mut state, &mut input, &mut beyond)?;
+        let step = step(state, &mut input, &mut beyond)?;
         if !beyond.is_empty() {
             return Err(InflateError::TooLarge { limit });
         }
