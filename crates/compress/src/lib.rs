@@ -66,7 +66,13 @@ impl Codecs {
     /// Codecs that compress at `level` and have not been used yet.
     #[must_use]
     pub fn new(level: Level) -> Self {
-        Self { level, ..Self::default() }
+        Self {
+            level,
+            #[cfg(feature = "zlib")]
+            zlib: zlib::Zlib::default(),
+            #[cfg(feature = "zstd")]
+            zstd: zstandard::Zstandard::default(),
+        }
     }
 
     /// Compresses a body as `compression`, to be marked with
