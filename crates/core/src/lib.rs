@@ -37,7 +37,7 @@ mod waiter;
 
 pub use api::*;
 pub use client::Client;
-pub use consumer::AllocationError;
+pub use consumer::{Allocate, Allocation, AllocationError, Rooms};
 pub use stats::Counters;
 
 pub use rocketry_codec as codec;

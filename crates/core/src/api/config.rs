@@ -13,6 +13,7 @@ use rocketry_machine::{Endpoint, UnixMillis};
 
 use super::error::ConfigError;
 use super::names::{Group, Topic};
+use crate::consumer::Allocation;
 
 /// Settings of the client: what all its producers and consumers share.
 #[derive(Clone, Debug)]
@@ -268,7 +269,7 @@ impl ConsumerConfig {
             long_poll: Duration::from_secs(15),
             consume_timeout: Duration::from_secs(15 * 60),
             max_redeliveries: -1,
-            allocation: Allocation::Averagely,
+            allocation: Allocation::default(),
             exact_start: false,
         }
     }
@@ -291,12 +292,4 @@ pub enum StartAt {
     First,
     /// At the first message stored at or after this time.
     Time(UnixMillis),
-}
-
-/// How queues are divided among the members of a group (consumer.md 3.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Allocation {
-    /// Neighbouring queues to each member, the first members take the remainder (`AVG`).
-    Averagely,
 }

@@ -39,7 +39,7 @@ use core::time::Duration;
 
 use rocketry_machine::{ConnId, Key, Moment, Seed, Slab};
 
-pub use allocate::AllocationError;
+pub use allocate::{Allocate, Allocation, AllocationError, Rooms};
 
 use self::deliver::{Judged, Open};
 use self::group::Consumer;
