@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bodies;
 pub mod fuzz;
 pub mod harness;
 pub mod peers;

@@ -32,6 +32,18 @@ body! {
         clusters: BTreeMap<String, BTreeSet<String>> = "clusterAddrTable",
     }
 
+    /// The brokers of one name (answer of 901).
+    pub struct MemberGroupReply {
+        group: Option<MemberGroup> = "brokerMemberGroup",
+    }
+
+    /// The addresses of one broker name, by broker id.
+    pub struct MemberGroup {
+        addresses: BTreeMap<i64, String> = "brokerAddrs",
+        name: String = "brokerName",
+        cluster: String = "cluster",
+    }
+
     /// One connected client.
     pub struct Connection {
         address: String = "clientAddr",
@@ -52,6 +64,55 @@ body! {
     /// The connected members of a producer group (answer of 204).
     pub struct ProducerConnection {
         connections: Vec<Connection> = "connectionSet",
+    }
+
+    /// All connected producers, by group (answer of 328).
+    pub struct Producers {
+        groups: BTreeMap<String, Vec<ProducerInfo>> = "data",
+    }
+
+    /// One producer of [`Producers`].
+    pub struct ProducerInfo {
+        client_id: String = "clientId",
+        language: Option<String> = "language",
+        last_update_ms: i64 = "lastUpdateTimestamp",
+        remote_address: String = "remoteIP",
+        version: i32 = "version",
+    }
+
+    /// What a group subscribes to of a topic (answer of 345).
+    pub struct GroupSubscription {
+        group: String = "group",
+        subscription: Option<Subscription> = "subscriptionData",
+        topic: String = "topic",
+    }
+
+    /// Whether a group may read a topic (answer of 353).
+    pub struct GroupForbidden {
+        group: String = "group",
+        readable: Option<bool> = "readable",
+        topic: String = "topic",
+    }
+
+    /// A part of a consume queue (answer of 321).
+    pub struct ConsumeQueue {
+        filter_data: Option<String> = "filterData",
+        max_index: i64 = "maxQueueIndex",
+        min_index: i64 = "minQueueIndex",
+        entries: Vec<ConsumeQueueEntry> = "queueData",
+        subscription: Option<Subscription> = "subscriptionData",
+    }
+
+    /// One entry of a [`ConsumeQueue`].
+    pub struct ConsumeQueueEntry {
+        bit_map: Option<String> = "bitMap",
+        /// Whether the group's filter lets it through.
+        passes: bool = "eval",
+        extend_data: Option<String> = "extendDataJson",
+        message: Option<String> = "msg",
+        physical_offset: i64 = "physicOffset",
+        physical_size: i32 = "physicSize",
+        tags_code: i64 = "tagsCode",
     }
 
     /// How old what a group consumes is (answer of 303).

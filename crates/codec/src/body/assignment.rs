@@ -48,18 +48,19 @@ body! {
         broker_name: String = "brokerName",
     }
 
-    /// One check point of a [`BatchAck`].
+    /// One check point of a [`BatchAck`]. Java reads the long names too.
     pub struct BatchAckItem {
         /// Base64 of a little-endian bit set: bit i set means that offset `start_offset + i` is acknowledged.
-        bits: String = "b",
-        consumer_group: String = "c",
-        invisible_time_ms: i64 = "it",
-        pop_time_ms: i64 = "pt",
-        queue_id: i32 = "q",
+        bits: String = "b" | "bitSet",
+        consumer_group: String = "c" | "consumerGroup",
+        invisible_time_ms: i64 = "it" | "invisibleTime",
+        pop_time_ms: i64 = "pt" | "popTime",
+        queue_id: i32 = "q" | "queueId",
         /// `0` the normal topic, `1` and `2` the retry topics.
-        retry: String = "r",
-        revive_queue_id: i32 = "rq",
-        start_offset: i64 = "so",
-        topic: String = "t",
+        retry: String = "r" | "retry",
+        revive_queue_id: i32 = "rq" | "reviveQueueId",
+        start_offset: i64 = "so" | "startOffset",
+        /// The normal topic, also for retried messages.
+        topic: String = "t" | "topic",
     }
 }

@@ -13,7 +13,7 @@ body! {
         consumers: Vec<ConsumerData> = "consumerDataSet",
         fingerprint: i32 = "heartbeatFingerprint",
         producers: Vec<ProducerData> = "producerDataSet",
-        without_subscriptions: bool = "withoutSub",
+        without_subscriptions: bool = "withoutSub" | "isWithoutSub",
     }
 
     /// A producer group of a client.

@@ -9,6 +9,7 @@ pub mod assignment;
 pub mod heartbeat;
 pub mod lock;
 pub mod offset;
+pub mod packed;
 pub mod queue;
 pub mod registration;
 pub mod route;

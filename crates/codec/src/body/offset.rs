@@ -5,11 +5,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::queue::QueueName;
+use super::registration::DataVersion;
 use super::{JsonBody, body};
 use crate::json::{FromJson, JsonWriter, ToJson, Value};
 
 /// New positions for the queues of a group (request 220, answers of 222). Read in Java's form, a map, and in the C++ form,
-/// a list; written as a map.
+/// a list; written as a map. A local offset file has the same shape (consumer.md A.2).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs)] // the protocol's one member
 pub struct ResetOffsets {
@@ -54,8 +55,9 @@ body! {
         queues: BTreeMap<QueueName, i64> = "messageQueueTable",
     }
 
-    /// All stored positions of a broker, by `topic@group` and queue id.
+    /// All stored positions of a broker, by `topic@group` and queue id (answer of 43).
     pub struct StoredOffsets {
+        data_version: Option<DataVersion> = "dataVersion",
         offsets: BTreeMap<String, BTreeMap<i32, i64>> = "offsetTable",
     }
 
@@ -73,6 +75,21 @@ body! {
         pull_offset: i64 = "pullOffset",
     }
 
+    /// How far all groups of a broker have come (answer of 317), by group.
+    pub struct ConsumeStatsList {
+        broker_address: Option<String> = "brokerAddr",
+        groups: Vec<BTreeMap<String, Vec<ConsumeStats>>> = "consumeStatsList",
+        /// Messages that no group has consumed yet, over all groups.
+        total_lag: i64 = "totalDiff",
+        /// Messages that were delivered and not acknowledged.
+        total_in_flight: i64 = "totalInflightDiff",
+    }
+
+    /// The positions that a group should go back to, by queue id (answer of 308).
+    pub struct CorrectionOffsets {
+        offsets: BTreeMap<i32, i64> = "correctionOffsets",
+    }
+
     /// The bounds of each queue of a topic (answer of 202).
     pub struct TopicStats {
         queues: BTreeMap<QueueName, QueueBounds> = "offsetTable",
@@ -87,7 +104,23 @@ body! {
     }
 }
 
+impl ResetOffsets {
+    /// The text in the C++ form, for an admin client that asked for it with `language=CPP` (wire 5.5).
+    #[must_use]
+    pub fn encode_as_list(&self) -> String {
+        let list: Vec<QueueOffset> = self.offsets.iter().map(QueueOffset::from_pair).collect();
+        let mut out = JsonWriter::new();
+        out.object(|out| out.member("offsetTable", &list));
+        out.finish()
+    }
+}
+
 impl QueueOffset {
+    fn from_pair((queue, offset): (&QueueName, &i64)) -> Self {
+        let QueueName { topic, broker_name, queue_id } = queue.clone();
+        Self { broker_name, offset: *offset, queue_id, topic }
+    }
+
     fn into_pair(self) -> (QueueName, i64) {
         let Self { broker_name, offset, queue_id, topic } = self;
         (QueueName { topic, broker_name, queue_id }, offset)

@@ -1,6 +1,6 @@
 //! Routes (wire 5.2) and what clients derive from them.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -62,26 +62,39 @@ body! {
 
 impl TopicRoute {
     /// The queues that a producer may choose from, in Java's order (producer.md 2.4): those of the order configuration if
-    /// there is one; else, by broker name, those of writable brokers that have a master.
+    /// there is one; else, by broker name, those of writable brokers that have a master. At most [`MOST_QUEUES`].
     #[must_use]
     pub fn publish_queues(&self) -> Vec<(String, i32)> {
         if let Some(conf) = self.order_conf.as_deref().filter(|conf| !conf.trim().is_empty()) {
             return order_queues(conf);
         }
-        let has_master =
-            |name: &str| self.brokers.iter().any(|broker| broker.name == name && broker.addresses.contains_key(&0));
-        let writable = |data: &&&QueueData| data.permission & permission::WRITE != 0 && has_master(&data.broker_name);
+        let with_master: BTreeSet<&str> =
+            self.brokers.iter().filter(|broker| broker.master().is_some()).map(|broker| broker.name.as_str()).collect();
         let sorted = self.sorted_queues();
-        let counts = sorted.iter().filter(writable).map(|data| (data.broker_name.as_str(), data.write_queues));
-        expand(counts)
+        let writable = sorted.iter().filter(|data| data.permission & permission::WRITE != 0);
+        let usable = writable.filter(|data| with_master.contains(data.broker_name.as_str()));
+        expand(usable.map(|data| (data.broker_name.as_str(), data.write_queues)))
     }
 
-    /// The queues that consumers share (consumer.md 2.3): those of readable brokers, whether they have a master or not.
+    /// The queues that consumers share (consumer.md 2.3): those of readable brokers, whether they have a master or not. At
+    /// most [`MOST_QUEUES`].
     #[must_use]
     pub fn subscribe_queues(&self) -> Vec<(String, i32)> {
         let sorted = self.sorted_queues();
         let readable = sorted.iter().filter(|data| data.permission & permission::READ != 0);
         expand(readable.map(|data| (data.broker_name.as_str(), data.read_queues)))
+    }
+
+    /// What is known of a broker; the last entry of that name counts, as in Java's table.
+    #[must_use]
+    pub fn broker(&self, name: &str) -> Option<&BrokerData> {
+        self.brokers.iter().rfind(|broker| broker.name == name)
+    }
+
+    /// Whether the topic is static: its queues are logical ones that brokers map (wire 5.2, producer.md 2.6).
+    #[must_use]
+    pub fn is_static(&self) -> bool {
+        self.mappings.as_ref().is_some_and(|mappings| !mappings.is_empty())
     }
 
     /// The route of the default topic as that of a topic which does not exist yet: at most so many queues on each broker
@@ -98,6 +111,28 @@ impl TopicRoute {
         let mut sorted: Vec<&QueueData> = self.queues.iter().collect();
         sorted.sort_by(|left, right| crate::hash::java_order(&left.broker_name, &right.broker_name));
         sorted
+    }
+}
+
+impl BrokerData {
+    /// The id of a master.
+    pub const MASTER: i64 = 0;
+
+    /// The master's address.
+    #[must_use]
+    pub fn master(&self) -> Option<&str> {
+        self.addresses.get(&Self::MASTER).map(String::as_str)
+    }
+
+    /// The address of the broker with that id; where there is none, of the master, and where there is no master, of any:
+    /// a suggested id may be gone by the time it is used (`cases.md` ROU-07).
+    #[must_use]
+    pub fn address_near(&self, id: i64) -> Option<&str> {
+        self.addresses
+            .get(&id)
+            .or_else(|| self.addresses.get(&Self::MASTER))
+            .or_else(|| self.addresses.values().next())
+            .map(String::as_str)
     }
 }
 
@@ -128,13 +163,17 @@ mod tests {
         route.brokers.first().expect("one broker").addresses.clone()
     }
 
+    fn map(entries: &[(i64, &str)]) -> BTreeMap<i64, String> {
+        entries.iter().map(|(id, address)| (*id, (*address).into())).collect()
+    }
+
     #[test]
     fn cod_01_bare_and_quoted_keys_read_alike() {
-        let plain = addresses(r#"{0:"a:1"}"#);
-        assert_eq!(plain.get(&0).map(String::as_str), Some("a:1"));
-        assert_eq!(addresses(r#"{"0":"a:1"}"#), plain);
-        assert_eq!(addresses(r#"{ 0 : "a:1" , 1:"a:2"}"#).len(), 2);
-        assert_eq!(addresses(r#"{-1:"a:1"}"#), addresses(r#"{"-1":"a:1"}"#));
+        assert_eq!(addresses(r#"{0:"a:1"}"#), map(&[(0, "a:1")]));
+        assert_eq!(addresses(r#"{"0":"a:1"}"#), map(&[(0, "a:1")]));
+        assert_eq!(addresses(r#"{ 0 : "a:1" , 1:"a:2"}"#), map(&[(0, "a:1"), (1, "a:2")]));
+        assert_eq!(addresses(r#"{-1:"a:1"}"#), map(&[(-1, "a:1")]));
+        assert_eq!(addresses(r#"{"-1":"a:1"}"#), map(&[(-1, "a:1")]));
     }
 
     #[test]
@@ -144,17 +183,71 @@ mod tests {
             assert!(route.publish_queues().is_empty() && route.subscribe_queues().is_empty(), "{text}");
         }
         let route = TopicRoute::decode(br#"{"orderTopicConf":"b-a:4;broken;:3;x:"}"#).expect("a route");
-        assert_eq!(route.publish_queues().len(), 4);
-        let huge = br#"{"brokerDatas":[{"brokerName":"b","brokerAddrs":{"0":"a:1"}}],
-            "queueDatas":[{"brokerName":"b","readQueueNums":-1,"writeQueueNums":2147483647,"perm":6}]}"#;
-        let route = TopicRoute::decode(huge).expect("a route");
-        assert_eq!((route.publish_queues().len(), route.subscribe_queues().len()), (MOST_QUEUES, 0));
+        let expected: Vec<(String, i32)> = (0..4).map(|id| ("b-a".into(), id)).collect();
+        assert_eq!(route.publish_queues(), expected);
+        let huge = br#"{"queueDatas":[{"brokerName":"b","readQueueNums":-1,"writeQueueNums":2147483647,"perm":6}]}"#;
+        let mut route = TopicRoute::decode(huge).expect("a route");
+        assert_eq!((route.publish_queues().len(), route.subscribe_queues().len()), (0, 0));
+        route.brokers.push(BrokerData { name: "b".into(), addresses: map(&[(0, "a:1")]), ..BrokerData::default() });
+        assert_eq!(route.publish_queues().len(), MOST_QUEUES);
+        assert!(TopicRoute::decode(b"[1]").is_err() && TopicRoute::decode(b"{").is_err());
     }
 
     #[test]
     fn cod_03_unknown_members_are_skipped_and_the_last_of_equal_ones_counts() {
-        let text = br#"{"x":[{"y":1}],"orderTopicConf":"a:1","orderTopicConf":"a:2\u0000","queueDatas":[]}"#;
+        let text = br#"{"x":[{"y":1}],"orderTopicConf":"a:1","orderTopicConf":"a:2\u0000",
+            "queueDatas":[{"perm":"6","brokerName":"b","readQueueNums":"4","/*":0/* here */}]}"#;
         let route = TopicRoute::decode(text).expect("a route");
         assert_eq!(route.order_conf.as_deref(), Some("a:2\0"));
+        assert_eq!(route.queues.first().map(|data| (data.permission, data.read_queues)), Some((6, 4)));
+    }
+
+    #[test]
+    fn queues_are_counted_up_to_the_limit_over_all_brokers() {
+        let data = |name: &str, read_queues| QueueData {
+            broker_name: name.into(),
+            permission: permission::READ,
+            read_queues,
+            ..QueueData::default()
+        };
+        let most = i32::try_from(MOST_QUEUES).expect("a small number");
+        let mut route = TopicRoute { queues: [data("a", most - 1), data("b", 1)].into(), ..TopicRoute::default() };
+        assert_eq!(route.subscribe_queues().last(), Some(&("b".into(), 0)));
+        route.queues.push(data("c", 1));
+        assert_eq!(route.subscribe_queues().len(), MOST_QUEUES);
+    }
+
+    #[test]
+    fn queues_come_by_broker_name_and_permission() {
+        let text = br#"{"brokerDatas":[{"brokerName":"b","brokerAddrs":{0:"b:1"}},{"brokerName":"a","brokerAddrs":{0:"a:1",1:"a:2"}},
+            {"brokerName":"c","brokerAddrs":{1:"c:2"}}],"queueDatas":[
+            {"brokerName":"b","perm":6,"readQueueNums":1,"writeQueueNums":2},{"brokerName":"c","perm":6,"readQueueNums":1,"writeQueueNums":1},
+            {"brokerName":"a","perm":2,"readQueueNums":5,"writeQueueNums":1},{"brokerName":"d","perm":4,"readQueueNums":1,"writeQueueNums":9}]}"#;
+        let route = TopicRoute::decode(text).expect("a route");
+        let names = |queues: Vec<(String, i32)>| {
+            queues.iter().map(|(name, id)| alloc::format!("{name}{id}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(route.publish_queues()), "a0 b0 b1");
+        assert_eq!(names(route.subscribe_queues()), "b0 c0 d0");
+        assert!(!route.is_static());
+    }
+
+    #[test]
+    fn rou_07_an_unknown_id_falls_back_to_a_known_address() {
+        let broker = |entries| BrokerData { addresses: map(entries), ..BrokerData::default() };
+        let both = broker(&[(0, "a:0"), (1, "a:1")]);
+        assert_eq!(
+            (both.address_near(1), both.address_near(5), both.master()),
+            (Some("a:1"), Some("a:0"), Some("a:0"))
+        );
+        let slaves = broker(&[(2, "a:2")]);
+        assert_eq!((slaves.address_near(5), slaves.master()), (Some("a:2"), None));
+        assert_eq!(broker(&[]).address_near(0), None);
+    }
+
+    #[test]
+    fn the_spelling_of_old_name_servers_is_read() {
+        let route = TopicRoute::decode(br#"{"queueDatas":[{"brokerName":"b","topicSynFlag":3}]}"#).expect("a route");
+        assert_eq!(route.queues.first().map(|data| data.sys_flag), Some(3));
     }
 }

@@ -8,12 +8,14 @@
 
 mod frame_stream;
 mod header;
+mod json_body;
 mod message_batch;
 mod properties;
 mod route_body;
 
 pub use frame_stream::frame_stream;
 pub use header::{binary_header, json_header};
+pub use json_body::json_body;
 pub use message_batch::message_batch;
 pub use properties::properties;
 pub use route_body::route_body;
@@ -25,6 +27,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: &[Target] = &[
     ("binary_header", binary_header),
     ("frame_stream", frame_stream),
+    ("json_body", json_body),
     ("json_header", json_header),
     ("message_batch", message_batch),
     ("properties", properties),
