@@ -1,8 +1,7 @@
 //! Apache's name server and brokers as child processes.
 
-use std::fmt;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -13,93 +12,10 @@ use rocketry_codec::body::JsonBody;
 use rocketry_codec::body::route::TopicRoute;
 use rocketry_codec::request::{CreateTopic, GetBrokerRuntimeInfo, GetRouteInfo};
 
+use super::apache_options::{ApacheVersion, BrokerOptions};
+use super::ports::{self, local};
 use super::process::{self, Output, Process};
-use super::{Unavailable, maven, remote};
-
-/// A release of Apache RocketMQ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum ApacheVersion {
-    /// 4.2.0
-    V4_2_0,
-    /// 4.9.7
-    V4_9_7,
-    /// 5.3.3
-    V5_3_3,
-}
-
-impl ApacheVersion {
-    /// All of them, oldest first.
-    pub const ALL: [Self; 3] = [Self::V4_2_0, Self::V4_9_7, Self::V5_3_3];
-
-    /// The release's name.
-    #[must_use]
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::V4_2_0 => "4.2.0",
-            Self::V4_9_7 => "4.9.7",
-            Self::V5_3_3 => "5.3.3",
-        }
-    }
-
-    const fn is_4(self) -> bool {
-        matches!(self, Self::V4_2_0 | Self::V4_9_7)
-    }
-}
-
-impl fmt::Display for ApacheVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
-    }
-}
-
-/// How a cluster is set up.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct BrokerOptions {
-    /// How many brokers, all masters: `broker-a`, `broker-b`, …
-    pub brokers: u8,
-    /// Further lines of `broker.conf`, as name and value.
-    pub settings: Vec<(String, String)>,
-    /// The broker's heap, for example `512m`.
-    pub heap: String,
-    /// Further arguments of the broker's JVM. It starts quickly and stays slow unless they say otherwise.
-    pub jvm: Vec<String>,
-}
-
-impl Default for BrokerOptions {
-    fn default() -> Self {
-        Self { brokers: 1, settings: Vec::new(), heap: "512m".into(), jvm: Vec::new() }
-    }
-}
-
-impl BrokerOptions {
-    /// The same with another line of `broker.conf`.
-    #[must_use]
-    pub fn set(mut self, name: &str, value: impl fmt::Display) -> Self {
-        self.settings.push((name.into(), value.to_string()));
-        self
-    }
-
-    /// The same as in production instead of for quick tests: Apache's default sizes of files, the JVM's full
-    /// compiler, a heap of 1 GiB.
-    #[must_use]
-    pub fn production(mut self) -> Self {
-        self.heap = "1g".into();
-        self.jvm.extend(["-XX:TieredStopAtLevel=4".into(), "-XX:-UseSerialGC".into(), "-XX:+UseG1GC".into()]);
-        for prefix in ["mappedFileSize", "mapedFileSize"] {
-            self = self.set(&format!("{prefix}CommitLog"), 1 << 30).set(&format!("{prefix}ConsumeQueue"), 6_000_000);
-        }
-        self.set("maxHashSlotNum", 5_000_000).set("maxIndexNum", 20_000_000)
-    }
-
-    /// The same with so many brokers.
-    #[must_use]
-    pub const fn brokers(mut self, count: u8) -> Self {
-        self.brokers = count;
-        self
-    }
-}
+use super::{Unavailable, guard, maven, remote};
 
 /// A running name server with its brokers. Dropping it ends them and removes their files.
 #[derive(Debug)]
@@ -130,20 +46,16 @@ impl Apache {
     /// What is missing, or what the servers said when they did not start.
     pub fn start(version: ApacheVersion, options: &BrokerOptions) -> Result<Self, Unavailable> {
         super::tools()?;
-        let jars = maven::jars(
-            &format!("server-{version}"),
-            &["rocketmq-namesrv", "rocketmq-broker", "rocketmq-tools"],
-            version.text(),
-        )?;
+        let jars = jars(version)?;
         let home = scratch(&format!("apache-{version}"))?;
         prepare_logging(&home)?;
-        let name_server_port = free_port()?;
+        let name_server_port = ports::block()?;
         let mut cluster = Self { version, home, jars, name_server_port, name_server: None, brokers: Vec::new() };
         cluster.start_name_server()?;
         for number in 0..options.brokers {
             cluster.add_broker(number, options)?;
         }
-        cluster.wait_for_topic("TBW102", usize::from(options.brokers))?;
+        cluster.wait_for_topic("TBW102")?;
         Ok(cluster)
     }
 
@@ -196,7 +108,6 @@ impl Apache {
     /// Where there is no such broker.
     pub fn restart_broker(&mut self, number: usize) -> Result<(), Unavailable> {
         self.kill_broker(number);
-        // An abruptly ended broker leaves a lock file that only its process held.
         let process = self.spawn_broker(number)?;
         self.brokers[number].process = Some(process);
         Ok(())
@@ -221,8 +132,9 @@ impl Apache {
         fs::write(&config, text).map_err(Unavailable::because)?;
         let mut command = self.java("128m");
         command.arg("org.apache.rocketmq.namesrv.NamesrvStartup").arg("-c").arg(&config);
-        let process = Process::start(&mut command)?;
+        let mut process = Process::start(&mut command)?;
         process.wait_for("boot success", BOOT)?;
+        process.mute();
         self.name_server = Some(process);
         Ok(())
     }
@@ -249,7 +161,30 @@ impl Apache {
                 return Err(Unavailable(format!("{} does not make topic {topic}: {answer:?}", broker.name)));
             }
         }
-        self.wait_for_topic(topic, self.brokers.len())
+        self.wait_for_topic(topic)
+    }
+
+    /// Asks the name server until all brokers have the topic. Routes have no event to wait for.
+    ///
+    /// # Errors
+    /// When that takes longer than a minute, with the brokers' last lines.
+    pub fn wait_for_topic(&self, topic: &str) -> Result<(), Unavailable> {
+        let end = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < end {
+            let request = GetRouteInfo { topic: topic.into(), ..GetRouteInfo::default() };
+            let answer = remote::ask(self.name_server_address(), &request, Bytes::new());
+            let route =
+                answer.filter(|frame| frame.code() == 0).and_then(|frame| TopicRoute::decode(frame.body()).ok());
+            if route.is_some_and(|route| route.queues.len() >= self.brokers.len()) {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let tail = self.brokers.iter().filter_map(|broker| broker.process.as_ref()).map(Process::tail);
+        Err(Unavailable(format!(
+            "topic {topic} is in no route; the brokers say:\n{}",
+            tail.collect::<Vec<_>>().join("\n")
+        )))
     }
 
     /// Runs `mqadmin` of the same release.
@@ -265,7 +200,7 @@ impl Apache {
 
     fn add_broker(&mut self, number: u8, options: &BrokerOptions) -> Result<(), Unavailable> {
         let name = format!("broker-{}", char::from(b'a' + number));
-        let port = free_broker_port()?;
+        let port = ports::block()? + 2;
         let store = self.home.join(&name);
         let mut lines = vec![
             ("brokerClusterName".to_owned(), "DefaultCluster".to_owned()),
@@ -274,7 +209,7 @@ impl Apache {
             ("brokerIP1".into(), "127.0.0.1".into()),
             ("namesrvAddr".into(), self.name_server()),
             ("listenPort".into(), port.to_string()),
-            ("haListenPort".into(), free_port()?.to_string()),
+            ("haListenPort".into(), (port + 1).to_string()),
             ("storePathRootDir".into(), store.display().to_string()),
             ("storePathCommitLog".into(), store.join("commitlog").display().to_string()),
             ("autoCreateTopicEnable".into(), "true".into()),
@@ -307,6 +242,7 @@ impl Apache {
         command.args(&broker.jvm).arg("org.apache.rocketmq.broker.BrokerStartup");
         command.arg("-c").arg(self.home.join(format!("{}.conf", broker.name)));
         let mut process = Process::start(&mut command)?;
+        process.mute();
         wait_until_it_answers(&mut process, local(broker.port))?;
         Ok(process)
     }
@@ -329,26 +265,6 @@ impl Apache {
         command
     }
 
-    /// Asks the name server until so many brokers have the topic. Routes have no event to wait for.
-    fn wait_for_topic(&self, topic: &str, brokers: usize) -> Result<(), Unavailable> {
-        let end = Instant::now() + Duration::from_secs(60);
-        while Instant::now() < end {
-            let request = GetRouteInfo { topic: topic.into(), ..GetRouteInfo::default() };
-            let answer = remote::ask(self.name_server_address(), &request, Bytes::new());
-            let route =
-                answer.filter(|frame| frame.code() == 0).and_then(|frame| TopicRoute::decode(frame.body()).ok());
-            if route.is_some_and(|route| route.queues.len() >= brokers) {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        let tail = self.brokers.iter().filter_map(|broker| broker.process.as_ref()).map(Process::tail);
-        Err(Unavailable(format!(
-            "topic {topic} is in no route; the brokers say:\n{}",
-            tail.collect::<Vec<_>>().join("\n")
-        )))
-    }
-
     fn name_server_address(&self) -> SocketAddr {
         local(self.name_server_port)
     }
@@ -362,6 +278,12 @@ impl Drop for Apache {
         self.name_server = None;
         let _ = fs::remove_dir_all(&self.home);
     }
+}
+
+/// The folder with a release's servers and its tools.
+pub(super) fn jars(version: ApacheVersion) -> Result<PathBuf, Unavailable> {
+    let artifacts = ["rocketmq-namesrv", "rocketmq-broker", "rocketmq-tools"];
+    maven::jars(&format!("server-{version}"), &artifacts, version.text())
 }
 
 /// 4.2.0 prints nothing when it is up, so the broker is asked until it answers.
@@ -379,33 +301,15 @@ fn wait_until_it_answers(process: &mut Process, broker: SocketAddr) -> Result<()
     Err(Unavailable(format!("the broker does not answer within {BOOT:?}; last lines:\n{}", process.tail())))
 }
 
-const fn local(port: u16) -> SocketAddr {
-    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), port)
-}
-
-fn free_port() -> Result<u16, Unavailable> {
-    let listener = TcpListener::bind(local(0)).map_err(Unavailable::because)?;
-    Ok(listener.local_addr().map_err(Unavailable::because)?.port())
-}
-
-/// A broker also opens the ports two below and one above its own.
-fn free_broker_port() -> Result<u16, Unavailable> {
-    for _ in 0..100 {
-        let port = free_port()?;
-        let free = |port: Option<u16>| port.is_some_and(|port| TcpListener::bind(local(port)).is_ok());
-        if free(port.checked_sub(2)) && free(port.checked_add(1)) {
-            return Ok(port);
-        }
-    }
-    Err(Unavailable("no free ports for a broker".into()))
-}
-
 /// A new folder for one cluster.
 pub(super) fn scratch(name: &str) -> Result<PathBuf, Unavailable> {
     for number in 0..10_000u32 {
         let folder = std::env::temp_dir().join(format!("rocketry-{}-{number}-{name}", std::process::id()));
         match fs::create_dir(&folder) {
-            Ok(()) => return Ok(folder),
+            Ok(()) => {
+                guard::folder(&folder);
+                return Ok(folder);
+            }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(Unavailable::because(error)),
         }

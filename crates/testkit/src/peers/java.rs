@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::apache::ApacheVersion;
+use super::apache_options::ApacheVersion;
 use super::process::{self, Process};
 use super::{Unavailable, maven};
 
@@ -16,9 +16,16 @@ use super::{Unavailable, maven};
 #[derive(Clone, Debug)]
 pub struct JavaClient {
     classpath: String,
+    properties: Vec<String>,
 }
 
-const DRIVER: &str = include_str!("../../java/Driver.java");
+/// The driver's sources.
+const DRIVER: [(&str, &str); 4] = [
+    ("Driver.java", include_str!("../../java/Driver.java")),
+    ("Line.java", include_str!("../../java/Line.java")),
+    ("Produce.java", include_str!("../../java/Produce.java")),
+    ("Consume.java", include_str!("../../java/Consume.java")),
+];
 
 impl JavaClient {
     /// Fetches the client of this release and compiles the driver against it.
@@ -29,17 +36,26 @@ impl JavaClient {
         super::tools()?;
         let jars = maven::jars(&format!("client-{version}"), &["rocketmq-client"], version.text())?;
         let classes = Self::compile(version, &jars)?;
-        Ok(Self { classpath: format!("{}:{}", classes.display(), jars.join("*").display()) })
+        Ok(Self { classpath: format!("{}:{}", classes.display(), jars.join("*").display()), properties: Vec::new() })
     }
 
-    /// Runs the driver with these words; see `java/Driver.java`.
+    /// The same with a system property of the JVM, for example `rocketmq.serialize.type` = `ROCKETMQ`.
+    #[must_use]
+    pub fn property(mut self, name: &str, value: &str) -> Self {
+        self.properties.push(format!("-D{name}={value}"));
+        self
+    }
+
+    /// Runs the driver with these words: an order, as the classes in `java/` tell of themselves.
     ///
     /// # Errors
     /// Where it cannot be started.
     pub fn run(&self, words: &[&str]) -> Result<JavaRun, Unavailable> {
         let mut command = Command::new("java");
         command.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]);
-        command.arg("-Drocketmq.client.logLevel=ERROR");
+        // A member whose first division found no broker yet asks again after two seconds instead of twenty.
+        command.args(["-Drocketmq.client.logLevel=ERROR", "-Drocketmq.client.rebalance.waitInterval=2000"]);
+        command.args(&self.properties);
         command.arg("-cp").arg(&self.classpath).arg("Driver").args(words);
         Ok(JavaRun { process: Process::start(&mut command)?, words: words.join(" ") })
     }
@@ -52,10 +68,13 @@ impl JavaClient {
             return Ok(kept);
         }
         let work = super::apache::scratch("driver")?;
-        let source = work.join("Driver.java");
-        fs::write(&source, DRIVER).map_err(Unavailable::because)?;
         let mut command = Command::new("javac");
-        command.arg("-cp").arg(jars.join("*")).arg("-d").arg(work.join("classes")).arg(&source);
+        command.arg("-cp").arg(jars.join("*")).arg("-d").arg(work.join("classes"));
+        for (name, text) in DRIVER {
+            let source = work.join(name);
+            fs::write(&source, text).map_err(Unavailable::because)?;
+            command.arg(source);
+        }
         let output = process::run(&mut command)?;
         if !output.success {
             return Err(Unavailable(format!("the Java driver does not compile: {}", output.stderr)));

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::Unavailable;
+use super::{Unavailable, guard, process};
 
 /// The folder that keeps what was fetched.
 pub(super) fn cache() -> Result<PathBuf, Unavailable> {
@@ -26,13 +26,22 @@ pub(super) fn jars(name: &str, artifacts: &[&str], version: &str) -> Result<Path
     // Fetched beside its place and moved there whole, so that two test programs do not see each other's halves.
     let work = cache()?.join(format!("{name}.{}", std::process::id()));
     fs::create_dir_all(&work).map_err(Unavailable::because)?;
-    let fetched = fetch(&work, artifacts, version);
+    guard::folder(&work);
+    let mut fetched = fetch(&work, artifacts, version);
+    for _ in 1..ATTEMPTS {
+        if fetched.is_err() {
+            fetched = fetch(&work, artifacts, version);
+        }
+    }
     if fetched.is_ok() && fs::rename(work.join("lib"), &kept).is_err() && !kept.is_dir() {
         return Err(Unavailable(format!("{} cannot be moved to its place", kept.display())));
     }
     let _ = fs::remove_dir_all(&work);
     fetched.map(|()| kept)
 }
+
+/// A download can fail for reasons that pass.
+const ATTEMPTS: u32 = 3;
 
 /// 4.2.0 names this native library by a property that only a plug-in of its own build sets; TLS is off here.
 const NO_NATIVE_TLS: &str = "<exclusions><exclusion><groupId>io.netty</groupId>\
@@ -54,16 +63,12 @@ fn fetch(work: &Path, artifacts: &[&str], version: &str) -> Result<(), Unavailab
          <dependencies>{dependencies}</dependencies></project>"
     );
     fs::write(work.join("pom.xml"), pom).map_err(Unavailable::because)?;
-    let output = Command::new("mvn")
-        .args(["-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib"])
-        .current_dir(work)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| Unavailable(format!("mvn cannot be started: {error}")))?;
-    if output.status.success() && work.join("lib").is_dir() {
+    let mut command = Command::new("mvn");
+    command.args(["-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib"]);
+    let output = process::run(command.current_dir(work))?;
+    if output.success && work.join("lib").is_dir() {
         return Ok(());
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let error = text.lines().find(|line| line.contains("ERROR")).unwrap_or("it says nothing").trim();
+    let error = output.stdout.lines().find(|line| line.contains("ERROR")).unwrap_or("it says nothing").trim();
     Err(Unavailable(format!("Maven does not fetch {artifacts:?} {version}: {error}")))
 }

@@ -5,14 +5,18 @@
 //! [`Unavailable`], with the reason; whether that means "ignored" or "failed" is the harness's matter.
 
 mod apache;
+mod apache_options;
+pub(crate) mod guard;
 mod java;
 mod maven;
+mod ports;
 mod process;
 mod remote;
 
 use std::fmt;
 
-pub use apache::{Apache, ApacheVersion, BrokerOptions};
+pub use apache::Apache;
+pub use apache_options::{ApacheVersion, BrokerOptions};
 pub use java::{JavaClient, JavaRun};
 pub use process::Output;
 
@@ -34,19 +38,26 @@ impl Unavailable {
     }
 }
 
+/// Fetches what the suites use of real peers: every release's servers, and the Java client with its driver compiled. Where
+/// all of it is in the cache this takes no time.
+///
+/// # Errors
+/// The tool that is missing, or what Maven said.
+pub fn fetch() -> Result<(), Unavailable> {
+    tools()?;
+    for version in ApacheVersion::ALL {
+        apache::jars(version)?;
+    }
+    JavaClient::new(ApacheVersion::V5_3_3).map(|_| ())
+}
+
 /// Whether Java and Maven are on this machine: what every real peer needs.
 ///
 /// # Errors
 /// What is missing.
 pub fn tools() -> Result<(), Unavailable> {
     for tool in ["java", "javac", "mvn"] {
-        let found = std::process::Command::new(tool)
-            .arg("-version")
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
-            .status();
-        if !found.is_ok_and(|status| status.success()) {
+        if !process::run(std::process::Command::new(tool).arg("-version")).is_ok_and(|output| output.success) {
             return Err(Unavailable(format!("{tool} is not on the PATH")));
         }
     }

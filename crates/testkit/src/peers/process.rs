@@ -1,13 +1,14 @@
 //! Child processes: their lines as they come, and their certain end.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Unavailable;
+use super::{Unavailable, guard};
 
 /// What a finished process printed.
 #[derive(Clone, Debug)]
@@ -21,11 +22,12 @@ pub struct Output {
     pub stderr: String,
 }
 
-/// A running child. Dropping it kills it.
+/// A running child with all that it starts. Dropping it kills them.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    lines: Receiver<String>,
+    /// Behind a lock so that servers can be shared between threads.
+    lines: Mutex<Receiver<String>>,
     tail: Arc<Mutex<Vec<String>>>,
 }
 
@@ -33,12 +35,7 @@ const TAIL: usize = 60;
 
 impl Process {
     pub(super) fn start(command: &mut Command) -> Result<Self, Unavailable> {
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| Unavailable(format!("{:?} cannot be started: {error}", command.get_program())))?;
+        let mut child = spawn(command)?;
         let (sender, lines) = channel();
         let tail = Arc::new(Mutex::new(Vec::new()));
         if let Some(stdout) = child.stdout.take() {
@@ -47,19 +44,19 @@ impl Process {
         if let Some(stderr) = child.stderr.take() {
             follow(stderr, None, Arc::clone(&tail));
         }
-        Ok(Self { child, lines, tail })
+        Ok(Self { child, lines: Mutex::new(lines), tail })
     }
 
     /// The next line of standard output; `None` at its end or when `limit` is over.
     pub(super) fn line(&self, limit: Duration) -> Option<String> {
-        self.lines.recv_timeout(limit).ok()
+        self.next_line(limit).ok()
     }
 
     /// Waits for a line of standard output that contains `text`.
     pub(super) fn wait_for(&self, text: &str, limit: Duration) -> Result<(), Unavailable> {
         let end = Instant::now() + limit;
         loop {
-            match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            match self.next_line(end.saturating_duration_since(Instant::now())) {
                 Ok(line) if line.contains(text) => return Ok(()),
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => {
@@ -72,6 +69,15 @@ impl Process {
         }
     }
 
+    fn next_line(&self, limit: Duration) -> Result<String, RecvTimeoutError> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(limit)
+    }
+
+    /// Nobody reads its lines any more; they go no further than [`Process::tail`].
+    pub(super) fn mute(&mut self) {
+        self.lines = Mutex::new(channel().1);
+    }
+
     /// The last lines that it printed.
     pub(super) fn tail(&self) -> String {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
@@ -79,32 +85,39 @@ impl Process {
 
     /// Ends it as `kill -9` does.
     pub(super) fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if !self.has_ended() {
+            guard::signal(self.child.id(), "KILL");
+            self.wait();
+        }
     }
 
     /// Asks it to end, waits, and kills it when it does not.
     pub(super) fn stop(&mut self, limit: Duration) {
-        let pid = self.child.id().to_string();
-        let asked = Command::new("kill").args(["-TERM", &pid]).status();
+        guard::signal(self.child.id(), "TERM");
         let end = Instant::now() + limit;
-        while asked.is_ok() && Instant::now() < end {
-            match self.child.try_wait() {
-                Ok(None) => thread::sleep(Duration::from_millis(20)),
-                _ => return,
-            }
+        // Its output ends when it does.
+        while self.line(end.saturating_duration_since(Instant::now())).is_some() {}
+        if Instant::now() < end {
+            self.wait();
+        } else {
+            self.kill();
         }
-        self.kill();
     }
 
     /// Whether it has ended.
     pub(super) fn has_ended(&mut self) -> bool {
-        !matches!(self.child.try_wait(), Ok(None))
+        let ended = !matches!(self.child.try_wait(), Ok(None));
+        if ended {
+            guard::ended(self.child.id());
+        }
+        ended
     }
 
     /// Whether it ended with 0; waits for the end.
     pub(super) fn wait(&mut self) -> bool {
-        self.child.wait().is_ok_and(|status| status.success())
+        let status = self.child.wait();
+        guard::ended(self.child.id());
+        status.is_ok_and(|status| status.success())
     }
 }
 
@@ -132,12 +145,23 @@ fn follow(pipe: impl Read + Send + 'static, sender: Option<Sender<String>>, tail
     });
 }
 
+/// Starts a child in a group of its own, known to the guard, with pipes for what it prints.
+fn spawn(command: &mut Command) -> Result<Child, Unavailable> {
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command
+        .spawn()
+        .map_err(|error| Unavailable(format!("{:?} cannot be started: {error}", command.get_program())))?;
+    guard::started(child.id());
+    Ok(child)
+}
+
 /// Runs a command to its end.
 pub(super) fn run(command: &mut Command) -> Result<Output, Unavailable> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| Unavailable(format!("{:?} cannot be started: {error}", command.get_program())))?;
+    let child = spawn(command)?;
+    let group = child.id();
+    let output = child.wait_with_output();
+    guard::ended(group);
+    let output = output.map_err(Unavailable::because)?;
     Ok(Output {
         success: output.status.success(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
