@@ -1,0 +1,97 @@
+//! The command line. Every flag says its unit and its default.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Produce, consume, inspect, measure and serve RocketMQ.
+#[derive(Debug, Parser)]
+#[command(name = "rocketry", version, subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Print JSON, one object a line (decode, encode and filter always do)
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands, a module each.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Hex lines on standard input to JSON lines
+    Decode(DecodeArgs),
+    /// JSON lines on standard input to hex lines
+    Encode(EncodeArgs),
+    /// Evaluate a message filter here, without a broker
+    Filter(FilterArgs),
+}
+
+/// `decode`.
+#[derive(Debug, Args)]
+pub(crate) struct DecodeArgs {
+    /// What each line holds
+    #[arg(value_enum)]
+    pub(crate) what: Decodable,
+}
+
+/// What can be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Decodable {
+    /// One whole frame a line, its length word included
+    Frames,
+    /// Stored messages as they stand in a pull body, one or more a line; bodies come out decompressed
+    Messages,
+    /// The property string of a message
+    Properties,
+}
+
+/// `encode`.
+#[derive(Debug, Args)]
+pub(crate) struct EncodeArgs {
+    /// What each line describes
+    #[arg(value_enum)]
+    pub(crate) what: Encodable,
+}
+
+/// What can be encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Encodable {
+    /// One frame a line, in the shape that `decode frames` prints
+    Frames,
+}
+
+/// `filter`.
+#[derive(Debug, Args)]
+pub(crate) struct FilterArgs {
+    /// Tag expression such as `created || paid`; `*` or nothing lets everything through
+    #[arg(long, value_name = "EXPR", required_unless_present = "sql")]
+    pub(crate) tags: Option<String>,
+    /// The message's tag [default: a message without a tag]
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
+    /// SQL92 expression over the message's properties (not available yet)
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) sql: Option<String>,
+    /// The message's properties as a JSON object of strings, for --sql (not available yet)
+    #[arg(long, value_name = "JSON")]
+    pub(crate) properties: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent_and_every_flag_has_help() {
+        let mut command = Cli::command();
+        command.clone().debug_assert();
+        command.build();
+        for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+            for arg in command.get_arguments() {
+                assert!(arg.get_help().is_some(), "{} {}", command.get_name(), arg.get_id());
+            }
+        }
+    }
+}
