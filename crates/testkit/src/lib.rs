@@ -6,4 +6,5 @@ pub mod bodies;
 pub mod fuzz;
 pub mod harness;
 pub mod peers;
+pub mod scenario;
 pub mod vectors;
