@@ -42,7 +42,7 @@ pub(crate) enum ConsumerTimer {
     SendBack(rocketry_machine::Key),
     /// Let a position pass undecodable messages that were held long enough.
     Quarantine(rocketry_machine::Key),
-    /// The longest wait for routes at the start.
+    /// The longest wait of a step of the start.
     StartDeadline,
     /// The end of waiting for handlers at the stop.
     DrainDeadline,

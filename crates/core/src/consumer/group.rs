@@ -45,6 +45,8 @@ pub(super) struct Consumer {
     pub(super) sending_back: usize,
     pub(super) last_version: i64,
     pub(super) last_rebalance: Option<Moment>,
+    /// When a broker last made us tell all brokers of us.
+    pub(super) last_nudge: Option<Moment>,
     pub(super) spread: Prng,
 }
 
@@ -101,6 +103,7 @@ impl Consumer {
             sending_back: 0,
             last_version: 0,
             last_rebalance: None,
+            last_nudge: None,
             spread,
         }
     }

@@ -40,6 +40,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 const FLOW_CONTROL_WAIT: Duration = Duration::from_millis(20);
 /// How long an undecodable message holds the position.
 pub(super) const QUARANTINE: Duration = Duration::from_secs(30);
+/// The least time between two heartbeat rounds that refused pulls cause.
+const NUDGE_GAP: Duration = Duration::from_secs(1);
 /// The most bytes of messages that a broker is asked for.
 const PULL_BYTES: i32 = 256 * 1024;
 
@@ -299,7 +301,10 @@ impl Consumer {
             }
             // The broker has not heard of us, or of our latest subscription: it will hear again before the next try.
             ResponseCode::SUBSCRIPTION_NOT_EXIST | ResponseCode::SUBSCRIPTION_NOT_LATEST => {
-                cx.want(Want::HeartbeatAll);
+                if self.last_nudge.is_none_or(|last| last + NUDGE_GAP <= cx.now.at) {
+                    self.last_nudge = Some(cx.now.at);
+                    cx.want(Want::HeartbeatAll);
+                }
             }
             ResponseCode::NOT_LEADER_FOR_QUEUE | ResponseCode::TOPIC_NOT_EXIST => {
                 cx.want(Want::Refresh(queue.mq.topic.clone()));

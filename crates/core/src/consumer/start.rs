@@ -5,7 +5,7 @@
 //! route is tolerated: it may come later. When no name server answers, `Config::on_unreachable` decides. A start that
 //! fails leaves nothing behind.
 //!
-//! Timers: `StartDeadline`, the longest wait for routes.
+//! Timers: `StartDeadline`, the longest wait for routes, and then for the heartbeat round.
 
 use alloc::vec::Vec;
 use rocketry_codec::body::heartbeat::{self, ConsumerData, consume_from};
@@ -86,16 +86,20 @@ impl Consumer {
         }
     }
 
-    /// The wait for routes has been long enough.
+    /// The wait of this step has been long enough.
     pub(super) fn on_start_deadline(&mut self, cx: &mut Cx<'_>) {
-        if let Phase::Starting(_, Starting::Routes(_)) = &self.phase {
-            self.greet_brokers(cx);
+        match &self.phase {
+            Phase::Starting(_, Starting::Routes(_)) => self.greet_brokers(cx),
+            Phase::Starting(_, Starting::Heartbeat) => self.on_heartbeat_done(cx),
+            Phase::Running | Phase::Stopping(..) | Phase::Over => {}
         }
     }
 
     fn greet_brokers(&mut self, cx: &mut Cx<'_>) {
         if let Phase::Starting(op, _) = self.phase {
             self.phase = Phase::Starting(op, Starting::Heartbeat);
+            let longest = cx.shared.config.request_timeout.saturating_add(cx.shared.config.connect_timeout);
+            self.wake_after(cx, ConsumerTimer::StartDeadline, longest);
             cx.want(Want::HeartbeatAll);
         }
     }

@@ -4,6 +4,7 @@
 mod flow;
 mod life;
 mod offsets;
+mod random;
 mod rebalance;
 mod retry;
 mod world;

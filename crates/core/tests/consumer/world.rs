@@ -446,12 +446,12 @@ impl World {
         self.handle(|offered| offered.ticket.succeed())
     }
 
-    /// A broker's request to the client, on the connection to the master.
+    /// A broker's request to the client, if it is connected to the master.
     pub fn tell(&mut self, code: RequestCode, fields: &[(&str, &str)]) {
-        let conn = self.conns.iter().find(|(_, to)| to.as_str() == MASTER).map(|(conn, _)| *conn);
+        let Some(conn) = self.conns.iter().find(|(_, to)| to.as_str() == MASTER).map(|(conn, _)| *conn) else { return };
         let flag = rocketry_core::codec::frame::Flag::ONEWAY;
         let frame = self.writer.command(code.0, 7, flag, None, fields, Bytes::new());
-        self.post(DELAY, Input::Frame { conn: conn.expect("a connection to the master"), frame });
+        self.post(DELAY, Input::Frame { conn, frame });
     }
 
     /// The requests of one kind so far.
