@@ -300,18 +300,20 @@ impl Consumer {
                 return self.delay(cx, key, wait);
             }
             // The broker has not heard of us, or of our latest subscription: it will hear again before the next try.
-            ResponseCode::SUBSCRIPTION_NOT_EXIST | ResponseCode::SUBSCRIPTION_NOT_LATEST => {
-                if self.last_nudge.is_none_or(|last| last + NUDGE_GAP <= cx.now.at) {
-                    self.last_nudge = Some(cx.now.at);
-                    cx.want(Want::HeartbeatAll);
-                }
-            }
+            ResponseCode::SUBSCRIPTION_NOT_EXIST | ResponseCode::SUBSCRIPTION_NOT_LATEST => self.nudge(cx),
             ResponseCode::NOT_LEADER_FOR_QUEUE | ResponseCode::TOPIC_NOT_EXIST => {
                 cx.want(Want::Refresh(queue.mq.topic.clone()));
             }
             _ => {}
         }
         self.pull_failed(cx, key, kind);
+    }
+
+    fn nudge(&mut self, cx: &mut Cx<'_>) {
+        if self.last_nudge.is_none_or(|last| last + NUDGE_GAP <= cx.now.at) {
+            self.last_nudge = Some(cx.now.at);
+            cx.want(Want::HeartbeatAll);
+        }
     }
 
     fn pull_failed(&mut self, cx: &mut Cx<'_>, key: Key, kind: OpErrorKind) {
