@@ -108,6 +108,8 @@ pub struct World {
     pub offsets: BTreeMap<(String, i32), i64>,
     pub addresses: BTreeMap<i64, String>,
     pub down: BTreeSet<String>,
+    /// Answers to pulls of each queue of each topic.
+    pub answered: BTreeMap<(String, i32), usize>,
     bend: Option<Bend>,
     parked: Vec<Parked>,
     events: BTreeMap<(Moment, u64), Input<Frame>>,
@@ -139,6 +141,7 @@ impl World {
             offsets: BTreeMap::new(),
             addresses: BTreeMap::from([(0, MASTER.into())]),
             down: BTreeSet::new(),
+            answered: BTreeMap::new(),
             bend: None,
             parked: Vec::new(),
             events: BTreeMap::new(),
@@ -349,6 +352,7 @@ impl World {
             (ResponseCode::PULL_NOT_FOUND, from)
         };
         let body = found.iter().flat_map(|message| record(&key.0, key.1, message)).collect::<Vec<u8>>();
+        *self.answered.entry(key.clone()).or_default() += 1;
         self.answer_with(conn, frame, code, &heading(next, min, max), body.into());
     }
 
