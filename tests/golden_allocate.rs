@@ -1,5 +1,7 @@
 //! Every allocation strategy against Java's results.
 
+#![allow(clippy::expect_used, reason = "a test fails by panicking")]
+
 use rocketry_core::{Allocation, MessageQueue};
 use rocketry_testkit::vectors;
 use serde_json::Value;
