@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use rocketry_codec::frame::Frame;
-use rocketry_machine::{Acceptor, ConnId, Deadline, Input, Now, Output, PeerInfo, Refused};
+use rocketry_machine::{Acceptor, ConnId, Deadline, Input, Machine, Now, Output, PeerInfo, Refused};
 
 /// A node's number in its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,8 +48,10 @@ pub type Boot = Box<dyn FnMut(Now) -> Box<dyn Node>>;
 pub struct Server<M: Acceptor> {
     /// The machine.
     pub machine: M,
-    on_event: Box<dyn FnMut(Now, &mut M, M::Event)>,
+    on_event: Box<OnEvent<M>>,
 }
+
+type OnEvent<M> = dyn FnMut(Now, &mut M, <M as Machine>::Event);
 
 impl<M: Acceptor> Server<M> {
     /// A server whose events are handled by `on_event`.
