@@ -14,23 +14,23 @@ use rocketry_sim::{Application, ClientNode};
 
 /// What became of the numbered messages, as a sender and a consumer see it.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub(crate) struct Ledger {
     /// By number: how many copies a broker acknowledged.
-    pub acknowledged: BTreeMap<u32, u32>,
+    pub(crate) acknowledged: BTreeMap<u32, u32>,
     /// By number: failures, with what was said about them.
-    pub failed: BTreeMap<u32, Vec<Certainty>>,
+    pub(crate) failed: BTreeMap<u32, Vec<Certainty>>,
     /// By number: how often a handler succeeded.
-    pub consumed: BTreeMap<u32, u32>,
+    pub(crate) consumed: BTreeMap<u32, u32>,
     /// Messages that came again through the retry topic.
-    pub redelivered: u32,
+    pub(crate) redelivered: u32,
     /// Members that have started.
-    pub started: u32,
+    pub(crate) started: u32,
 }
 
-pub type Shared = Rc<RefCell<Ledger>>;
+pub(crate) type Shared = Rc<RefCell<Ledger>>;
 
 /// Sends messages 0 to `count`, at most `window` unanswered; a failed one is sent again.
-pub struct Sender {
+pub(crate) struct Sender {
     producer: Option<ProducerId>,
     next: u32,
     again: Vec<u32>,
@@ -46,7 +46,13 @@ fn config(name_server: &Endpoint, id: &str) -> Config {
 
 impl Sender {
     /// A node that sends to topic `orders`.
-    pub fn boot(name_server: Endpoint, seed: u64, count: u32, window: usize, ledger: Shared) -> rocketry_sim::Boot {
+    pub(crate) fn boot(
+        name_server: Endpoint,
+        seed: u64,
+        count: u32,
+        window: usize,
+        ledger: Shared,
+    ) -> rocketry_sim::Boot {
         Box::new(move |now| {
             let mut client = Client::new(config(&name_server, "sender"), Seed::from(seed), now).expect("settings");
             let start = Command::Control(Control::StartProducer(Box::new(ProducerConfig::new("senders"))));
@@ -103,7 +109,7 @@ impl Application for Sender {
 }
 
 /// Consumes topic `orders` in group `billing`; each message is refused `refuse` times first.
-pub struct Consumer {
+pub(crate) struct Consumer {
     refuse: i32,
     id: Option<ConsumerId>,
     ledger: Shared,
@@ -111,7 +117,7 @@ pub struct Consumer {
 
 impl Consumer {
     /// A member of the group.
-    pub fn boot(name_server: Endpoint, member: u64, refuse: i32, ledger: Shared) -> rocketry_sim::Boot {
+    pub(crate) fn boot(name_server: Endpoint, member: u64, refuse: i32, ledger: Shared) -> rocketry_sim::Boot {
         Box::new(move |now| {
             let id = format!("member-{member}");
             let mut client = Client::new(config(&name_server, &id), Seed::from(member), now).expect("settings");
@@ -124,7 +130,7 @@ impl Consumer {
     }
 
     /// Leaves the group in order.
-    pub fn leave(&self, now: Now, client: &mut Client) {
+    pub(crate) fn leave(&self, now: Now, client: &mut Client) {
         let consumer = self.id.expect("it has started");
         let stop = rocketry_core::Consume::Stop { consumer, within: Duration::from_secs(10) };
         client.submit(now, Command::Consume(stop)).expect("a stop is always taken");

@@ -35,7 +35,7 @@ struct Slot {
 }
 
 /// What happens at a moment. Ordered only so that the heap has a total order; moment and sequence decide.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Event {
     Wake(NodeId),
     Connect(LinkId),
@@ -183,7 +183,7 @@ impl World {
         let Some(Reverse((at, _, event))) = self.events.pop() else { return };
         self.now = self.now.max(at);
         self.steps += 1;
-        self.trace.add(&at.as_nanos()).add(&format!("{event:?}"));
+        self.trace.add(&at.as_nanos()).add(&event);
         match event {
             Event::Wake(node) => self.wake(node),
             Event::Connect(link) => self.connected(link),
