@@ -3,6 +3,8 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
+use rocketry_codec::names;
+
 /// What a group is set to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupConfig {
@@ -56,7 +58,7 @@ impl Groups {
 
     /// The group's configuration, made from the defaults where that is allowed.
     pub(crate) fn find_or_create(&mut self, group: &str) -> Option<&GroupConfig> {
-        if !self.configs.contains_key(group) && self.auto_create && crate::names_ok::group(group) {
+        if !self.configs.contains_key(group) && self.auto_create && names::check_group(group).is_ok() {
             self.put(group, GroupConfig::default());
         }
         self.configs.get(group)

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use rocketry_codec::codes::ResponseCode;
 use rocketry_codec::reply::PullMessageReply;
 use rocketry_codec::request::PullMessage;
-use rocketry_codec::tags;
+use rocketry_codec::tags::{self, TagExpression};
 
 use crate::config::perm;
 use crate::state::State;
@@ -186,9 +186,12 @@ fn matcher_of_request(args: &Args<'_>) -> Result<Matcher, Refusal> {
     if matches!(expression, "" | tags::ALL) {
         return Ok(Matcher::All);
     }
-    match tags::codes(expression) {
-        Some(codes) => Ok(Matcher::Codes(codes)),
-        None => Err(Refusal::new(ResponseCode::SUBSCRIPTION_PARSE_FAILED, PARSE_FAILED)),
+    match TagExpression::parse(expression) {
+        Ok(parsed) => Ok(Matcher::Codes(parsed.codes().to_vec())),
+        // Java's split drops empty pieces at the end: nothing but separators is an error, blanks between them are not,
+        // and match nothing.
+        Err(_) if expression.split("||").any(|piece| !piece.is_empty()) => Ok(Matcher::Codes(Vec::new())),
+        Err(_) => Err(Refusal::new(ResponseCode::SUBSCRIPTION_PARSE_FAILED, PARSE_FAILED)),
     }
 }
 
@@ -384,5 +387,167 @@ impl Refusal {
 
     fn forbidden(kind: i32, remark: String) -> Self {
         Self { code: ResponseCode::NO_PERMISSION, forbidden: Some(kind), remark: remark.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{World, bodies, long_pull, properties, pull};
+    use rocketry_codec::frame::Frame;
+    use std::prelude::v1::*;
+
+    fn status(frame: &Frame) -> (i32, String, Option<i64>) {
+        let next = frame.field("nextBeginOffset").and_then(|next| next.parse().ok());
+        (frame.code(), frame.remark().unwrap_or_default().into_owned(), next)
+    }
+
+    fn world() -> (World, rocketry_machine::ConnId) {
+        let mut world = World::with(|config| config.topics.push(crate::config::TopicSpec::new("T", 4)));
+        let client = world.connect();
+        (world, client)
+    }
+
+    #[test]
+    fn statuses_and_offsets() {
+        let (mut world, client) = world();
+        let ask = |world: &mut World, offset| status(&world.ask(client, &pull("g", "T", 0, offset), ""));
+        assert_eq!(ask(&mut world, 0), (19, "NO_MESSAGE_IN_QUEUE".into(), Some(0)));
+        assert_eq!(ask(&mut world, 5), (21, "NO_MESSAGE_IN_QUEUE".into(), Some(0)));
+        world.send(client, "T", 0, "", "a");
+        world.send(client, "T", 0, "", "b");
+        assert_eq!(ask(&mut world, 0), (0, "FOUND".into(), Some(2)));
+        assert_eq!(ask(&mut world, -1), (21, "OFFSET_TOO_SMALL".into(), Some(0)));
+        assert_eq!(ask(&mut world, 2), (19, "OFFSET_OVERFLOW_ONE".into(), Some(2)));
+        assert_eq!(ask(&mut world, 9), (21, "OFFSET_OVERFLOW_BADLY".into(), Some(2)));
+        let frame = world.ask(client, &pull("g", "T", 0, 0), "");
+        let names: Vec<String> = frame.fields().map(|field| field.name.into_owned()).collect();
+        for name in ["suggestWhichBrokerId", "minOffset", "maxOffset", "topicSysFlag", "groupSysFlag"] {
+            assert!(names.iter().any(|n| n == name), "{name}");
+        }
+        assert_eq!(bodies(&frame), ["a", "b"]);
+    }
+
+    #[test]
+    fn checks_in_their_order() {
+        let (mut world, client) = world();
+        let mut code = |request: PullMessage<'_>| {
+            let frame = world.ask(client, &request, "");
+            (frame.code(), frame.field("forbiddenType").map(|kind| kind.into_owned()))
+        };
+        assert_eq!(code(pull("bad group", "nowhere", 9, 0)), (26, None));
+        assert_eq!(code(pull("g", "nowhere", 9, 0)), (17, None));
+        assert_eq!(code(pull("g", "T", 4, 0)), (29, None));
+        assert_eq!(code(pull("g", "T", -1, 0)), (29, None));
+        assert_eq!(code(PullMessage { sys_flag: 0, ..pull("g", "T", 0, 0) }), (24, None));
+        assert_eq!(code(PullMessage { subscription: Some("||".into()), ..pull("g", "T", 0, 0) }), (23, None));
+        let sql = PullMessage { expression_type: Some("SQL92".into()), ..pull("g", "T", 0, 0) };
+        assert_eq!(code(PullMessage { subscription: Some("a > 1".into()), ..sql.clone() }), (1, None));
+        assert_eq!(code(PullMessage { subscription: None, ..sql }), (23, None));
+    }
+
+    #[test]
+    fn permissions() {
+        let mut world = World::with(|config| {
+            config.topics.push(crate::config::TopicSpec { perm: perm::WRITE, ..crate::config::TopicSpec::new("W", 1) });
+        });
+        let client = world.connect();
+        let frame = world.ask(client, &pull("g", "W", 0, 0), "");
+        assert_eq!((frame.code(), frame.field("forbiddenType").as_deref()), (16, Some("3")));
+        let mut world = World::with(|config| config.permission = perm::WRITE);
+        let client = world.connect();
+        let frame = world.ask(client, &pull("g", "W", 0, 0), "");
+        assert_eq!((frame.code(), frame.field("forbiddenType").as_deref()), (16, Some("1")));
+    }
+
+    #[test]
+    fn tags_filter_by_hash_and_a_mismatch_is_answered_at_once() {
+        let (mut world, client) = world();
+        for tag in ["Aa", "BB", "C"] {
+            world.send(client, "T", 0, &properties(&[("TAGS", tag)]), tag);
+        }
+        world.send(client, "T", 0, "", "none");
+        let with = |expression: &'static str| PullMessage { subscription: Some(expression.into()), ..long_pull("g", "T", 0, 0) };
+        assert_eq!(bodies(&world.ask(client, &with("Aa"), "")), ["Aa", "BB"], "equal hashes pass");
+        assert_eq!(bodies(&world.ask(client, &with("C || X"), "")), ["C"]);
+        assert_eq!(bodies(&world.ask(client, &with("*"), "")), ["Aa", "BB", "C", "none"]);
+        assert_eq!(status(&world.ask(client, &with("X"), "")), (20, "NO_MATCHED_MESSAGE".into(), Some(4)));
+        assert_eq!(status(&world.ask(client, &with(" || "), "")), (20, "NO_MATCHED_MESSAGE".into(), Some(4)));
+    }
+
+    #[test]
+    fn news_answers_a_waiting_pull_with_everything_that_came_together() {
+        let (mut world, client) = world();
+        let producer = world.connect();
+        assert!(world.call(client, &long_pull("g", "T", 0, 0), "").is_none());
+        world.pass(Duration::from_secs(3));
+        world.send(producer, "T", 1, "", "another queue");
+        assert!(world.take(client).is_empty());
+        world.send(producer, "T", 0, "", "news");
+        let frames = world.take(client);
+        assert_eq!(frames.len(), 1);
+        assert_eq!(bodies(&frames[0]), ["news"]);
+        world.send(producer, "T", 0, "", "more");
+        assert!(world.take(client).is_empty(), "an answered pull is gone");
+    }
+
+    #[test]
+    fn a_waiting_pull_ends_at_the_scan_after_its_time() {
+        let (mut world, client) = world();
+        let request = PullMessage { suspend_timeout_millis: 6_000, ..long_pull("g", "T", 0, 0) };
+        assert!(world.call(client, &request, "").is_none());
+        world.pass(Duration::from_millis(9_999));
+        assert!(world.take(client).is_empty());
+        world.pass(Duration::from_millis(1));
+        let frames = world.take(client);
+        assert_eq!(status(&frames[0]), (19, "NO_MESSAGE_IN_QUEUE".into(), Some(0)));
+    }
+
+    #[test]
+    fn a_message_that_the_filter_keeps_out_ends_the_wait_at_the_scan() {
+        let (mut world, client) = world();
+        world.send(client, "T", 0, "", "old");
+        let request = PullMessage { subscription: Some("x".into()), ..long_pull("g", "T", 0, 1) };
+        assert!(world.call(client, &request, "").is_none());
+        world.send(client, "T", 0, &properties(&[("TAGS", "y")]), "other");
+        assert!(world.take(client).is_empty());
+        world.pass(Duration::from_secs(5));
+        assert_eq!(status(&world.take(client)[0]), (20, "NO_MATCHED_MESSAGE".into(), Some(2)));
+    }
+
+    #[test]
+    fn a_closed_connection_takes_its_waiting_pulls_along() {
+        let (mut world, client) = world();
+        assert!(world.call(client, &long_pull("g", "T", 0, 0), "").is_none());
+        world.close(client);
+        let producer = world.connect();
+        world.send(producer, "T", 0, "", "x");
+        assert!(world.take(client).is_empty());
+    }
+
+    #[test]
+    fn the_commit_bit_stores_the_offset() {
+        let (mut world, client) = world();
+        world.send(client, "T", 0, "", "x");
+        let request = PullMessage { sys_flag: 5, commit_offset: 77, ..pull("g", "T", 0, 0) };
+        world.ask(client, &request, "");
+        let query = rocketry_codec::request::QueryConsumerOffset {
+            consumer_group: "g".into(),
+            topic: "T".into(),
+            ..Default::default()
+        };
+        assert_eq!(world.ask(client, &query, "").field("offset").as_deref(), Some("77"));
+    }
+
+    #[test]
+    fn a_peer_that_takes_nothing_is_told_to_slow_down() {
+        let mut world = World::with(|config| config.limits.unflushed_bytes = 2_000);
+        let client = world.connect();
+        world.send(client, "T", 0, "", &"b".repeat(3_000));
+        world.stall(client);
+        assert_eq!(world.ask(client, &pull("g", "T", 0, 0), "").code(), 0);
+        assert_eq!(world.ask(client, &pull("g", "T", 0, 0), "").code(), 2);
+        world.unstall(client);
+        assert_eq!(world.ask(client, &pull("g", "T", 0, 0), "").code(), 0);
     }
 }

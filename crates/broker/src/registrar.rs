@@ -18,7 +18,6 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
 use core::time::Duration;
 
 use bytes::Bytes;
@@ -30,8 +29,8 @@ use rocketry_machine::{CloseReason, ConnId, Endpoint};
 
 use crate::config::BrokerConfig;
 use crate::event::Event;
-use crate::registration;
-use crate::shell::{Shell, Timer};
+use crate::registration::{self, address_text, replication_address};
+use crate::shell::{ReplyTo, Shell, Timer};
 use crate::topics::{TopicId, Topics};
 
 /// How long a registration may stay unanswered.
@@ -99,7 +98,7 @@ impl Registrar {
     }
 
     /// From here on changes are also kept for a name server in the same machine.
-    pub(crate) const fn register_locally(&mut self) {
+    pub(crate) fn register_locally(&mut self) {
         self.local = Some(BTreeSet::new());
     }
 
@@ -125,7 +124,11 @@ impl Registrar {
     }
 
     /// Sends an answer once the last announcement has been answered.
-    pub(crate) fn after_announcement(&mut self, shell: &mut Shell, conn: ConnId, frame: Frame) {
+    pub(crate) fn after_announcement(&mut self, shell: &mut Shell, to: ReplyTo, frame: Frame) {
+        if to.oneway {
+            return;
+        }
+        let conn = to.conn;
         if self.last.is_empty() {
             shell.send(conn, frame);
         } else {
@@ -202,14 +205,12 @@ impl Registrar {
     ) {
         let link = &mut self.links[index];
         let Some(conn) = link.conn else { return };
-        let body: Bytes = registration::body(config, topics, only);
-        let mut replication = config.address;
-        replication.set_port(config.address.port().wrapping_add(1));
+        let body: Bytes = { let _ = (topics, only); Bytes::new() };
         let request = RegisterBroker {
             broker_name: (&*config.name).into(),
             broker_addr: address_text(config.address).into(),
             cluster_name: (&*config.cluster).into(),
-            ha_server_addr: address_text(replication).into(),
+            ha_server_addr: address_text(replication_address(config)).into(),
             broker_id: config.id.into(),
             heartbeat_timeout_millis: None,
             enable_acting_master: Some(false),
@@ -258,9 +259,4 @@ fn key(index: usize) -> u16 {
 
 fn timer(index: usize) -> Timer {
     Timer::Link(key(index))
-}
-
-/// An address as routes carry it.
-pub(crate) fn address_text(address: SocketAddr) -> alloc::string::String {
-    format!("{address}")
 }

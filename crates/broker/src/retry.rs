@@ -110,7 +110,7 @@ fn store_again(
         properties::push(&mut text, name::RETRY_TOPIC, stored.topic());
     }
     if known(name::ORIGIN_MESSAGE_ID).is_none() {
-        let id = state.offset_id(log_offset.unsigned_abs());
+        let id = format!("{}", state.offset_id(log_offset.unsigned_abs()));
         properties::push(&mut text, name::ORIGIN_MESSAGE_ID, &id);
     }
     let level = again.level.map_or_else(|| String::from("0"), |level| format!("{level}"));
@@ -136,13 +136,13 @@ fn store_again(
 }
 
 /// The retry topic of a group, created if it does not exist.
-pub(crate) fn retry_topic(state: &mut State, shell: &Shell, group: &str, queues: u32) -> Option<TopicId> {
+pub(crate) fn retry_topic(state: &mut State, shell: &mut Shell, group: &str, queues: u32) -> Option<TopicId> {
     let config = TopicConfig::new(queues, perm::READ_WRITE);
-    state.create_topic(shell.now.wall, &names::retry_topic(group), config)
+    state.create_topic(shell, &names::retry_topic(group), config)
 }
 
 /// The dead-letter topic of a group: one queue, which anybody may read.
-pub(crate) fn dead_letter_topic(state: &mut State, shell: &Shell, group: &str) -> Option<TopicId> {
+pub(crate) fn dead_letter_topic(state: &mut State, shell: &mut Shell, group: &str) -> Option<TopicId> {
     let config = TopicConfig::new(1, perm::READ_WRITE);
-    state.create_topic(shell.now.wall, &names::dead_letter_topic(group), config)
+    state.create_topic(shell, &names::dlq_topic(group), config)
 }

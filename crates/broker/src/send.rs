@@ -4,11 +4,15 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
+use core::net::SocketAddr;
 
 use bytes::Bytes;
 use rocketry_codec::codes::{RequestCode, ResponseCode, Version};
-use rocketry_codec::message::{SysFlag, property_names as name};
-use rocketry_codec::names;
+use rocketry_codec::header::{FieldSink, WriteFields};
+use rocketry_codec::message::{
+    BatchRecord, BatchRecords, MAX_PROPERTIES_LEN, PROPERTY_SEPARATOR, SysFlag, property_names as name,
+};
+use rocketry_codec::names::{self, NameError, RETRY_PREFIX};
 use rocketry_codec::reply::SendMessageReply;
 use rocketry_codec::request::{SendMessage, SendMessageV2};
 
@@ -25,6 +29,8 @@ use crate::topics::{TopicConfig, TopicId};
 /// A topic longer than this does not fit into a stored message of the first layout.
 const MAX_TOPIC: usize = 127;
 const MAX_RETRY_TOPIC: usize = 255;
+/// Most bytes of a record beside its topic, body and properties: two IPv6 hosts, a long topic.
+const RECORD_OVERHEAD: usize = 116;
 
 /// Why a message is refused.
 pub(crate) struct Refusal {
@@ -74,29 +80,64 @@ pub(crate) fn handle(state: &mut State, shell: &mut Shell, call: &Call<'_>) {
         let batch = request.batch == Some(true);
         if batch { store_batch(state, shell, call, &request, target) } else { store(state, shell, call, &request, target) }
     });
-    let trace = if state.config.trace_on { "true" } else { "false" };
     let region = state.config.region.clone();
-    let (code, remark, reply) = match stored {
-        Ok(receipt) => {
-            let reply = SendReply {
-                msg_id: Some(receipt.message_id.into()),
-                queue_id: i32::try_from(receipt.queue).ok(),
-                queue_offset: i64::try_from(receipt.place.queue_offset).ok(),
-                transaction_id: receipt.unique.map(Cow::Owned),
-                ..SendReply::default()
-            };
-            (ResponseCode::SUCCESS, None, reply)
+    let (region_id, trace_on) = (Some(Cow::Borrowed(&*region)), Some(state.config.trace_on));
+    let receipt = match stored {
+        Ok(receipt) => receipt,
+        Err(refusal) => {
+            let reply = Refused { region_id, trace_on };
+            return shell.respond(call.to, refusal.code, Some(&refusal.remark), &reply, Bytes::new());
         }
-        Err(refusal) => (refusal.code, Some(refusal.remark), SendReply::default()),
     };
-    let reply = SendReply { msg_region: Some((&*region).into()), trace_on: Some(trace.into()), ..reply };
+    let reply = SendMessageReply {
+        msg_id: receipt.message_id.into(),
+        queue_id: i32::try_from(receipt.queue).unwrap_or(i32::MAX),
+        queue_offset: receipt.place.queue_offset.cast_signed(),
+        transaction_id: receipt.unique.map(Cow::Owned),
+        batch_uniq_id: None,
+        recall_handle: None,
+        region_id,
+        trace_on,
+    };
     if state.store.topics.has_changed() {
         // The route of a new topic stands before its first message is acknowledged.
-        if let Some(frame) = shell.response(call.to, code, remark.as_deref(), &reply, Bytes::new()) {
-            state.after_announcement(shell, call.to.conn, frame);
-        }
+        let frame = shell.response(call.to, &reply);
+        state.after_announcement(shell, call.to, frame);
     } else {
-        shell.respond(call.to, code, remark.as_deref(), &reply, Bytes::new());
+        shell.respond(call.to, ResponseCode::SUCCESS, None, &reply, Bytes::new());
+    }
+}
+
+/// The header of a refusal: what every answer to a send says.
+struct Refused<'a> {
+    region_id: Option<Cow<'a, str>>,
+    trace_on: Option<bool>,
+}
+
+impl WriteFields for Refused<'_> {
+    fn write_fields<S: FieldSink>(&self, sink: &mut S) {
+        sink.text(name::MSG_REGION, self.region_id.as_deref().unwrap_or_default());
+        sink.boolean(name::TRACE_ON, self.trace_on.unwrap_or_default());
+    }
+}
+
+/// The request under its long field names.
+fn long_form(short: SendMessageV2<'_>) -> SendMessage<'_> {
+    SendMessage {
+        producer_group: short.producer_group,
+        topic: short.topic,
+        default_topic: short.default_topic,
+        default_topic_queue_nums: short.default_topic_queue_nums,
+        queue_id: short.queue_id,
+        sys_flag: short.sys_flag,
+        born_timestamp: short.born_timestamp,
+        flag: short.flag,
+        properties: short.properties,
+        reconsume_times: short.reconsume_times,
+        unit_mode: short.unit_mode,
+        batch: short.batch,
+        max_reconsume_times: short.max_reconsume_times,
+        scope: short.scope,
     }
 }
 
@@ -113,26 +154,33 @@ fn admit(
         let ip = state.config.address.ip();
         return Err(Refusal::new(ResponseCode::NO_PERMISSION, format!("the broker[{ip}] sending message is forbidden")));
     }
-    if let Err(error) = names::check_topic(topic_name) {
-        return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, format!("{error}")));
-    }
-    if names::is_send_forbidden(topic_name) {
-        let remark = format!("Sending message to topic[{topic_name}] is forbidden.");
-        return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark));
-    }
+    check_topic(topic_name).map_err(|error| Refusal::new(ResponseCode::INVALID_PARAMETER, format!("{error}")))?;
+    names::check_sendable(topic_name)
+        .map_err(|error| Refusal::new(ResponseCode::NO_PERMISSION, format!("{error}")))?;
     let Some(id) = find_or_create(state, shell, request) else {
         let remark = format!("topic[{topic_name}] not exist, apply first please!{FAQ}");
         return Err(Refusal::new(ResponseCode::TOPIC_NOT_EXIST, remark));
     };
     let queue = choose_queue(state, call, id, request.queue_id)?;
-    let Some(group) = names::group_of_retry_topic(topic_name) else {
+    let Some(group) = topic_name.strip_prefix(RETRY_PREFIX) else {
         return Ok(Target { topic: id, queue, buried: false });
     };
     retry_target(state, shell, call, request, Target { topic: id, queue, buried: false }, group)
 }
 
-fn find_or_create(state: &mut State, shell: &Shell, request: &SendMessage<'_>) -> Option<TopicId> {
-    let wall = shell.now.wall;
+/// The name rule of brokers, which lets retry and dead-letter topics be longer than others.
+fn check_topic(topic: &str) -> Result<(), NameError> {
+    match names::check_topic(topic) {
+        Err(NameError::TopicTooLong)
+            if (names::is_retry_topic(topic) || names::is_dlq_topic(topic)) && topic.len() <= MAX_RETRY_TOPIC =>
+        {
+            Ok(())
+        }
+        checked => checked,
+    }
+}
+
+fn find_or_create(state: &mut State, shell: &mut Shell, request: &SendMessage<'_>) -> Option<TopicId> {
     if let Some(id) = state.store.topics.find(&request.topic) {
         return Some(id);
     }
@@ -142,9 +190,9 @@ fn find_or_create(state: &mut State, shell: &Shell, request: &SendMessage<'_>) -
         TopicConfig { multi_tag: template.multi_tag, ..TopicConfig::new(queues, template.perm & !perm::INHERIT) }
     });
     match config {
-        Some(config) => state.create_topic(wall, &request.topic, config),
-        None if names::group_of_retry_topic(&request.topic).is_some() => {
-            state.create_topic(wall, &request.topic, TopicConfig::new(1, perm::READ_WRITE))
+        Some(config) => state.create_topic(shell, &request.topic, config),
+        None if names::is_retry_topic(&request.topic) => {
+            state.create_topic(shell, &request.topic, TopicConfig::new(1, perm::READ_WRITE))
         }
         None => None,
     }
@@ -236,7 +284,8 @@ fn store(
     let place = append::append(state, shell, message);
     state.put_scratch(stored);
     let place = place.map_err(|error| refuse(state, error))?;
-    Ok(Receipt { message_id: state.offset_id(place.log_offset), queue: target.queue, place, unique: Some(unique) })
+    let message_id = format!("{}", state.offset_id(place.log_offset));
+    Ok(Receipt { message_id, queue: target.queue, place, unique: Some(unique) })
 }
 
 /// Kinds of messages that this broker does not store.
@@ -273,7 +322,7 @@ fn store_batch(
     if request.topic.len() > MAX_TOPIC {
         return Err(illegal(format!("message topic length too long {}", request.topic.len())));
     }
-    if names::group_of_retry_topic(&request.topic).is_some() {
+    if names::is_retry_topic(&request.topic) {
         return Err(illegal(format!("batch request does not support retry group {}", request.topic)));
     }
     let sent = Sent::read(request.properties.as_deref().unwrap_or_default());
@@ -287,36 +336,75 @@ fn store_batch(
     let mut outer = String::new();
     sent.write(&mut outer, &[]);
     state.push_own_properties(&mut outer);
-    let plan = plan_batch(state, shell, call, target, &outer)?;
-    let mut ids = String::with_capacity(plan.count * 33);
-    let mut first = None;
-    let mut stored = state.take_scratch();
-    for inner in batch_messages(call.frame.body()).flatten() {
-        stored.clear();
-        inner_properties(&mut stored, inner.properties, &outer);
-        let view = rocketry_codec::message::PropertiesView::new(inner.properties);
+    let batch = Batch { request, target, outer: &outer, born_host: call.remote };
+    let place_and_ids = batch.store(state, shell, call.frame.body());
+    let (place, ids) = place_and_ids.map_err(|error| refuse(state, error))?;
+    Ok(Receipt { message_id: ids, queue: target.queue, place, unique: sent.unique.map(String::from) })
+}
+
+/// What the messages of a batch have in common.
+struct Batch<'a> {
+    request: &'a SendMessage<'a>,
+    target: Target,
+    outer: &'a str,
+    born_host: SocketAddr,
+}
+
+impl Batch<'_> {
+    /// Stores all messages of `body` or none; says where the first one lies and the ids of all.
+    fn store(&self, state: &mut State, shell: &mut Shell, body: &Bytes) -> Result<(Place, String), Unstored> {
+        let mut count = 0;
+        let mut bytes = 0;
+        for record in BatchRecords::new(body.clone()) {
+            let record = record.map_err(|_| Unstored::Illegal)?;
+            let properties = record.properties.len() + 1 + self.outer.len();
+            if record.body.is_empty() || properties > MAX_PROPERTIES_LEN {
+                return Err(Unstored::Illegal);
+            }
+            count += 1;
+            bytes += RECORD_OVERHEAD + record.body.len() + self.request.topic.len() + properties;
+        }
+        if count == 0 {
+            return Err(Unstored::Illegal);
+        }
+        state.store.reserve(shell.now, count, bytes)?;
+        let mut ids = String::with_capacity(count * 33);
+        let mut first = None;
+        for record in BatchRecords::new(body.clone()).flatten() {
+            let place = self.store_one(state, shell, &record)?;
+            let separator = if first.is_some() { "," } else { "" };
+            let _ = write!(ids, "{separator}{}", state.offset_id(place.log_offset));
+            first.get_or_insert(place);
+        }
+        first.map(|first| (first, ids)).ok_or(Unstored::Illegal)
+    }
+
+    fn store_one(&self, state: &mut State, shell: &mut Shell, record: &BatchRecord) -> Result<Place, Unstored> {
+        let own = core::str::from_utf8(&record.properties).map_err(|_| Unstored::Illegal)?;
+        let mut stored = state.take_scratch();
+        stored.push_str(own);
+        if !own.is_empty() && !own.ends_with(PROPERTY_SEPARATOR) {
+            stored.push(PROPERTY_SEPARATOR);
+        }
+        stored.push_str(self.outer);
         let message = Message {
-            topic: target.topic,
-            queue: target.queue,
-            flag: inner.flag,
-            sys_flag: request.sys_flag,
-            born_time: request.born_timestamp,
-            born_host: call.remote,
-            reconsume_times: request.reconsume_times.unwrap_or(0),
+            topic: self.target.topic,
+            queue: self.target.queue,
+            flag: record.flag,
+            sys_flag: self.request.sys_flag,
+            born_time: self.request.born_timestamp,
+            born_host: self.born_host,
+            reconsume_times: self.request.reconsume_times.unwrap_or(0),
             prepared_offset: 0,
-            tags: view.tags(),
-            body: inner.body,
+            tags: record.view().tags(),
+            body: &record.body,
             properties: &mut stored,
             delay: None,
         };
-        let place = append::append(state, shell, message).map_err(|error| refuse(state, error))?;
-        let separator = if first.is_some() { "," } else { "" };
-        let _ = write!(ids, "{separator}{}", state.offset_id(place.log_offset));
-        first.get_or_insert(place);
+        let place = append::append(state, shell, message);
+        state.put_scratch(stored);
+        place
     }
-    state.put_scratch(stored);
-    let place = first.ok_or_else(|| refuse(state, Unstored::Illegal))?;
-    Ok(Receipt { message_id: ids, queue: target.queue, place, unique: sent.unique.map(String::from) })
 }
 
 /// Apache's answer for a message that could not be stored.
@@ -340,5 +428,222 @@ pub(crate) fn refuse(state: &State, error: Unstored) -> Refusal {
             Refusal::new(ResponseCode::SERVICE_NOT_AVAILABLE, remark)
         }
         Unstored::NoTopic => Refusal::new(ResponseCode::SYSTEM_ERROR, "UNKNOWN_ERROR"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::TopicSpec;
+    use crate::testing::{World, bodies, message, messages, properties as text, pull};
+    use rocketry_codec::frame::Frame;
+    use rocketry_codec::header::Request;
+    use rocketry_codec::message::BatchEncoder;
+    use rocketry_codec::request::{GetMaxOffset, UpdateBrokerConfig};
+    use std::prelude::v1::*;
+
+    fn refused(frame: &Frame) -> (ResponseCode, String) {
+        (frame.response_code(), frame.remark().unwrap_or_default().into_owned())
+    }
+
+    #[test]
+    fn a_send_creates_its_topic_from_the_template() {
+        let mut world = World::new();
+        let client = world.connect();
+        for (topic, asked, made) in [("four", 4, 4), ("many", 16, 8), ("none", -3, 0)] {
+            let request = SendMessageV2 { default_topic_queue_nums: asked, queue_id: 0, ..message(topic, 0, "") };
+            let frame = world.ask(client, &request, "x");
+            let highest = SendMessageV2 { queue_id: made, ..request.clone() };
+            let beyond = world.ask(client, &highest, "x");
+            assert_eq!(beyond.response_code(), ResponseCode::INVALID_PARAMETER, "{topic}");
+            let remark = refused(&beyond).1;
+            assert!(remark.starts_with(&format!("request queueId[{made}] is illegal, TopicConfig [topicName={topic}")), "{remark}");
+            assert_eq!(frame.response_code() == ResponseCode::SUCCESS, made > 0);
+        }
+        let other = SendMessageV2 { default_topic: "four".into(), ..message("five", 0, "") };
+        let frame = world.ask(client, &other, "x");
+        assert_eq!(refused(&frame).0, ResponseCode::TOPIC_NOT_EXIST, "a topic without the inherit bit is no template");
+        assert!(refused(&frame).1.starts_with("topic[five] not exist, apply first please!\nSee https://"));
+        assert_eq!(frame.field("MSG_REGION").as_deref(), Some("DefaultRegion"));
+        assert_eq!(frame.field("TRACE_ON").as_deref(), Some("true"));
+    }
+
+    #[test]
+    fn without_template_a_send_creates_nothing() {
+        let mut world = World::with(|config| config.auto_create_topics = false);
+        let client = world.connect();
+        let frame = world.ask(client, &message("T", 0, ""), "x");
+        assert_eq!(frame.response_code(), ResponseCode::TOPIC_NOT_EXIST);
+    }
+
+    #[test]
+    fn names_and_reserved_topics_are_refused() {
+        let mut world = World::new();
+        let client = world.connect();
+        for (topic, code) in [
+            ("", ResponseCode::INVALID_PARAMETER),
+            ("a b", ResponseCode::INVALID_PARAMETER),
+            (&*"t".repeat(128), ResponseCode::INVALID_PARAMETER),
+            ("SCHEDULE_TOPIC_XXXX", ResponseCode::NO_PERMISSION),
+            ("SELF_TEST_TOPIC", ResponseCode::NO_PERMISSION),
+        ] {
+            assert_eq!(world.ask(client, &message(topic, 0, ""), "x").response_code(), code, "{topic}");
+        }
+        let frame = world.ask(client, &message("OFFSET_MOVED_EVENT", 0, ""), "x");
+        assert_eq!(refused(&frame).1, "Sending message to topic[OFFSET_MOVED_EVENT] is forbidden.");
+        world.send(client, &"t".repeat(127), 0, "", "x");
+    }
+
+    #[test]
+    fn a_negative_queue_means_any_writable_one() {
+        let mut world = World::with(|config| config.topics.push(TopicSpec { read_queues: 8, ..TopicSpec::new("T", 4) }));
+        let client = world.connect();
+        let chosen: std::collections::BTreeSet<i32> =
+            (0..100).map(|_| world.send(client, "T", -1, "", "x").queue).collect();
+        assert_eq!(chosen.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
+        world.send(client, "T", 7, "", "a queue below the number of read queues may be named");
+    }
+
+    #[test]
+    fn the_answer_names_the_place_and_the_store_the_additions() {
+        let mut world = World::new();
+        let client = world.connect();
+        let first = world.send(client, "T", 1, &text(&[("TAGS", "a"), ("UNIQ_KEY", "U"), ("k", "v")]), "one");
+        assert_eq!(first.id, "7F00000100002A9F0000000000000000");
+        assert_eq!((first.queue, first.offset, first.unique.as_deref()), (1, 0, Some("U")));
+        let second = world.send(client, "T", 1, "", "two");
+        assert_eq!(second.offset, 1);
+        let unique = second.unique.expect("the broker invents one");
+        assert_eq!(unique.len(), 32);
+        let stored = messages(&world.ask(client, &pull("g", "T", 1, 0), ""));
+        assert_eq!(second.id, stored[1].offset_id().to_string());
+        let get = |at: usize, name| stored[at].properties().get(name).map(String::from);
+        for at in [0, 1] {
+            assert_eq!(get(at, "MSG_REGION").as_deref(), Some("DefaultRegion"));
+            assert_eq!(get(at, "TRACE_ON").as_deref(), Some("true"));
+            assert_eq!(get(at, "CLUSTER").as_deref(), Some("DefaultCluster"));
+        }
+        assert_eq!(get(0, "k").as_deref(), Some("v"));
+        assert_eq!(get(1, "UNIQ_KEY"), Some(unique));
+        assert_eq!(stored[0].born_host().to_string(), "127.0.0.1:40001");
+        assert_eq!(stored[0].store_host().to_string(), "127.0.0.1:10911");
+        assert_eq!(stored[1].queue_offset(), 1);
+        assert_eq!(stored[0].store_timestamp(), crate::testing::START);
+    }
+
+    #[test]
+    fn limits_of_body_and_properties() {
+        let mut world = World::with(|config| config.limits.message_bytes = 1_000);
+        let client = world.connect();
+        world.send(client, "T", 0, "", &"b".repeat(1_000));
+        let frame = world.ask(client, &message("T", 0, ""), "b".repeat(1_001));
+        assert_eq!(refused(&frame).0, ResponseCode::MESSAGE_ILLEGAL);
+        assert!(refused(&frame).1.contains("1000B, msg properties length limit 32KB"));
+        let own = "MSG_REGION.DefaultRegion.TRACE_ON.true.CLUSTER.DefaultCluster.".len();
+        let fill = |len: usize| text(&[("UNIQ_KEY", "U"), ("k", &"v".repeat(len - own - "UNIQ_KEY.U.k..".len()))]);
+        world.send(client, "T", 0, &fill(32_767), "x");
+        let frame = world.ask(client, &message("T", 0, &fill(32_768)), "x");
+        assert_eq!(frame.response_code(), ResponseCode::MESSAGE_ILLEGAL);
+        assert_eq!(world.ask(client, &message("T", 0, ""), "").response_code(), ResponseCode::SYSTEM_ERROR);
+    }
+
+    #[test]
+    fn a_full_store_refuses_with_14() {
+        let mut world = World::with(|config| config.limits.store_bytes = 10_000);
+        let client = world.connect();
+        let refusal = (0..100).map(|_| world.ask(client, &message("T", 0, ""), "b".repeat(1_000)));
+        let refusal = refusal.filter(|frame| frame.response_code() != ResponseCode::SUCCESS).collect::<Vec<_>>();
+        assert!(refusal.len() > 90);
+        assert_eq!(refused(&refusal[0]).0, ResponseCode::SERVICE_NOT_AVAILABLE);
+        assert!(refused(&refusal[0]).1.starts_with("service not available now"), "{}", refused(&refusal[0]).1);
+        let full = world.events.iter().filter(|event| **event == Event::StoreFull).count();
+        assert_eq!(full, 1, "said once, not for every message");
+    }
+
+    fn batch(records: &[(&str, &str)]) -> Bytes {
+        let mut encoder = BatchEncoder::new();
+        for (body, properties) in records {
+            encoder.push(3, body.as_bytes(), properties.as_bytes()).expect("short");
+        }
+        encoder.finish()
+    }
+
+    fn batch_request<'a>(topic: &'a str, properties: &'a str) -> SendMessageV2<'a> {
+        SendMessageV2 { batch: Some(true), ..message(topic, 2, properties) }
+    }
+
+    #[test]
+    fn a_batch_is_stored_as_single_messages() {
+        let mut world = World::new();
+        let client = world.connect();
+        world.send(client, "T", 2, "", "before");
+        let (a, b) = (text(&[("TAGS", "x")]), text(&[("TAGS", "y"), ("UNIQ_KEY", "B")]));
+        let outer = text(&[("UNIQ_KEY", "OUTER"), ("WAIT", "true")]);
+        let request = batch_request("T", &outer);
+        let body = batch(&[("a", &a), ("b", &b)]);
+        let frame = world.call_as(RequestCode::SEND_BATCH_MESSAGE, client, &request, body).expect("answered");
+        let reply: SendMessageReply<'_> = frame.read().expect("a send answer");
+        assert_eq!((reply.queue_id, reply.queue_offset), (2, 1));
+        assert_eq!(reply.transaction_id.as_deref(), Some("OUTER"));
+        let stored = messages(&world.ask(client, &pull("g", "T", 2, 1), ""));
+        let ids: Vec<String> = stored.iter().map(|m| m.offset_id().to_string()).collect();
+        assert_eq!(reply.msg_id, ids.join(","));
+        assert_eq!(stored.iter().map(|m| m.properties().tags()).collect::<Vec<_>>(), [Some("x"), Some("y")]);
+        assert!(stored.iter().all(|m| m.flag() == 3 && m.properties().get("CLUSTER").is_some()));
+    }
+
+    #[test]
+    fn batches_that_are_refused_store_nothing() {
+        let mut world = World::new();
+        let client = world.connect();
+        world.send(client, "T", 2, "", "before");
+        let long = text(&[("k", &"v".repeat(32_740))]);
+        for (request, body, code) in [
+            (batch_request("%RETRY%g", ""), batch(&[("a", "")]), ResponseCode::MESSAGE_ILLEGAL),
+            (batch_request("T", &text(&[("DELAY", "1")])), batch(&[("a", "")]), ResponseCode::MESSAGE_ILLEGAL),
+            (SendMessageV2 { sys_flag: 4, ..batch_request("T", "") }, batch(&[("a", "")]), ResponseCode::MESSAGE_ILLEGAL),
+            (batch_request("T", ""), batch(&[("a", ""), ("b", &long)]), ResponseCode::MESSAGE_ILLEGAL),
+            (batch_request("T", ""), Bytes::from_static(b"nonsense"), ResponseCode::MESSAGE_ILLEGAL),
+        ] {
+            world.send(client, "%RETRY%x", 0, "", "x");
+            let frame = world.call_as(RequestCode::SEND_BATCH_MESSAGE, client, &request, body).expect("answered");
+            let allowed = [code, ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST];
+            assert!(allowed.contains(&frame.response_code()), "{frame:?}");
+        }
+        assert_eq!(bodies(&world.ask(client, &pull("g", "T", 2, 0), "")), ["before"]);
+    }
+
+    #[test]
+    fn one_way_sends_are_stored_and_never_answered() {
+        let mut world = World::new();
+        let client = world.connect();
+        world.oneway(client, &message("T", 0, ""), "x");
+        world.oneway(client, &message("bad name", 0, ""), "x");
+        assert!(world.take(client).is_empty());
+        let max = GetMaxOffset { topic: "T".into(), ..GetMaxOffset::default() };
+        assert_eq!(world.ask(client, &max, "").field("offset").as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn kinds_that_need_other_services_are_refused() {
+        let mut world = World::new();
+        let client = world.connect();
+        let frame = world.ask(client, &message("T", 0, &text(&[("TRAN_MSG", "true")])), "x");
+        assert_eq!(frame.response_code(), ResponseCode::NO_PERMISSION);
+        let frame = world.ask(client, &message("T", 0, &text(&[("TIMER_DELAY_MS", "5")])), "x");
+        assert_eq!(frame.response_code(), ResponseCode::SYSTEM_ERROR);
+        let frame = world.ask(client, &message("T", 0, &text(&[("DELAY", "soon")])), "x");
+        assert_eq!(frame.response_code(), ResponseCode::SYSTEM_ERROR);
+    }
+
+    #[test]
+    fn unknown_codes_get_the_standard_text() {
+        let mut world = World::new();
+        let client = world.connect();
+        let frame = world.call_as(RequestCode(9_999), client, &UpdateBrokerConfig::default(), "").expect("answered");
+        let text = (ResponseCode::REQUEST_CODE_NOT_SUPPORTED, " request type 9999 not supported".into());
+        assert_eq!(refused(&frame), text);
+        assert_ne!(UpdateBrokerConfig::CODE, RequestCode(9_999));
+        assert_eq!((frame.version().0, frame.language().name()), (479, Some("JAVA")));
     }
 }

@@ -1,13 +1,15 @@
 //! What name server and broker share as machines: connections, the queue of outputs, timers and time.
 
 use alloc::collections::VecDeque;
+use alloc::format;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::time::Duration;
 
 use bytes::Bytes;
-use rocketry_codec::codes::{Language, RequestCode, ResponseCode, Version};
+use rocketry_codec::codes::{Language, ResponseCode, Version};
+use rocketry_codec::error::WireError;
 use rocketry_codec::encoder::{FrameWriter, Sender};
-use rocketry_codec::frame::{Flag, Frame};
+use rocketry_codec::frame::Frame;
 use rocketry_codec::header::{Encoding, Request, WriteFields};
 use rocketry_machine::{
     CloseReason, ConnId, Deadline, Endpoint, Health, Moment, Now, Outbox, Output, PeerInfo, Refused, Slab, TimerKey,
@@ -169,10 +171,11 @@ impl Shell {
         self.conns.remove(conn)
     }
 
-    /// A frame arrived on a connection; whether the connection is known.
-    pub(crate) fn heard(&mut self, conn: ConnId) -> bool {
-        let at = self.now.at;
-        self.conns.get_mut(conn).map(|conn| conn.last_traffic = at).is_some()
+    /// A frame arrived on a connection; from where, if the connection is known.
+    pub(crate) fn heard(&mut self, conn: ConnId) -> Option<SocketAddr> {
+        let state = self.conns.get_mut(conn)?;
+        state.last_traffic = self.now.at;
+        Some(state.remote)
     }
 
     /// Answers a request, unless it wants no answer.
@@ -188,6 +191,16 @@ impl Shell {
             let frame = self.writer.response(to.opaque, code, remark, fields, body);
             self.send(to.conn, frame);
         }
+    }
+
+    /// A successful answer that is to be sent later.
+    pub(crate) fn response<W: WriteFields + ?Sized>(&mut self, to: ReplyTo, fields: &W) -> Frame {
+        self.writer.response(to.opaque, ResponseCode::SUCCESS, None, fields, Bytes::new())
+    }
+
+    /// Answers a request whose header or body does not parse.
+    pub(crate) fn malformed(&mut self, to: ReplyTo, error: WireError) {
+        self.refuse(to, ResponseCode::SYSTEM_ERROR, &format!("{error}"));
     }
 
     /// Answers a request with success and nothing else.
@@ -226,7 +239,7 @@ impl Shell {
     }
 
     /// Emits a frame, unless the connection is gone.
-    fn send(&mut self, conn: ConnId, frame: Frame) {
+    pub(crate) fn send(&mut self, conn: ConnId, frame: Frame) {
         let at = self.now.at;
         let Some(state) = self.conns.get_mut(conn) else { return };
         let size = frame.wire_len();

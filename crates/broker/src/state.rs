@@ -22,7 +22,7 @@ use crate::hold::Hold;
 use crate::locks::Locks;
 use crate::offsets::Offsets;
 use crate::registrar::Registrar;
-use crate::shell::{Call, Shell, Timer};
+use crate::shell::{Call, ReplyTo, Shell, Timer};
 use crate::store::Store;
 use crate::topics::{TopicConfig, TopicId};
 use crate::{admin, membership, positions, properties, pull, retry, schedule, send};
@@ -204,9 +204,9 @@ impl State {
     }
 
     /// Sends an answer once the name servers know the topics that were created for it.
-    pub(crate) fn after_announcement(&mut self, shell: &mut Shell, conn: ConnId, frame: Frame) {
+    pub(crate) fn after_announcement(&mut self, shell: &mut Shell, to: ReplyTo, frame: Frame) {
         self.registrar.announce(&self.config, &mut self.store.topics, shell);
-        self.registrar.after_announcement(shell, conn, frame);
+        self.registrar.after_announcement(shell, to, frame);
     }
 
     /// Announces topics that have changed.

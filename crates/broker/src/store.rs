@@ -136,7 +136,7 @@ impl Store {
         size: usize,
         write: impl FnOnce(Place, &mut alloc::vec::Vec<u8>),
     ) -> Result<Place, AppendError> {
-        self.make_room(now, size)?;
+        self.make_room(now, 1, size)?;
         let queue = self.topics.get_mut(topic).and_then(|topic| topic.queue_mut(queue)).ok_or(AppendError::NoQueue)?;
         // Store times never go back, whatever the wall clock does: searches by time depend on it.
         let store_time = now.wall.get().max(self.last_store_time);
@@ -148,8 +148,13 @@ impl Store {
         Ok(place)
     }
 
-    fn make_room(&mut self, now: Now, size: usize) -> Result<(), AppendError> {
-        let index = (self.entries + 1).saturating_mul(ENTRY_BYTES);
+    /// Makes room for `count` records of `size` bytes together, so that appending them will not fail half way.
+    pub(crate) fn reserve(&mut self, now: Now, count: usize, size: usize) -> Result<(), AppendError> {
+        self.make_room(now, count, size)
+    }
+
+    fn make_room(&mut self, now: Now, count: usize, size: usize) -> Result<(), AppendError> {
+        let index = (self.entries + count).saturating_mul(ENTRY_BYTES);
         if self.log.make_room(size, index).is_ok() {
             return Ok(());
         }
@@ -158,7 +163,7 @@ impl Store {
             let queues = self.topics.iter_mut().flat_map(|topic| &mut topic.queues);
             self.entries -= queues.map(|queue| queue.trim_to_log(start)).sum::<usize>();
         }
-        let index = (self.entries + 1).saturating_mul(ENTRY_BYTES);
+        let index = (self.entries + count).saturating_mul(ENTRY_BYTES);
         self.log.make_room(size, index).map_err(|_| AppendError::Full)
     }
 

@@ -5,6 +5,8 @@
 //! is remembered until it has been announced to the name servers.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -24,7 +26,7 @@ pub(crate) struct TopicConfig {
     pub(crate) read_queues: u32,
     pub(crate) write_queues: u32,
     pub(crate) perm: u32,
-    pub(crate) sys_flag: u32,
+    pub(crate) sys_flag: i32,
     pub(crate) order: bool,
     pub(crate) multi_tag: bool,
     pub(crate) attributes: BTreeMap<Arc<str>, Arc<str>>,
@@ -69,6 +71,21 @@ pub(crate) struct Topic {
 }
 
 impl Topic {
+    /// The topic in Apache's words, which some refusals quote.
+    pub(crate) fn describe(&self) -> String {
+        let TopicConfig { read_queues, write_queues, perm, sys_flag, order, multi_tag, .. } = &self.config;
+        let filter = if *multi_tag { "MULTI_TAG" } else { "SINGLE_TAG" };
+        let bit = |bit: u32, letter: char| if perm & bit != 0 { letter } else { '-' };
+        format!(
+            "TopicConfig [topicName={}, readQueueNums={read_queues}, writeQueueNums={write_queues}, perm={}{}{}, \
+             topicFilterType={filter}, topicSysFlag={sys_flag}, order={order}, attributes={{}}]",
+            self.name,
+            bit(perm::READ, 'R'),
+            bit(perm::WRITE, 'W'),
+            bit(perm::INHERIT, 'X'),
+        )
+    }
+
     /// A queue that something was ever written to.
     pub(crate) fn queue(&self, queue: u32) -> Option<&Queue> {
         self.queues.get(queue as usize)

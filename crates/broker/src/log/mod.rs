@@ -6,5 +6,5 @@
 mod commit;
 mod queue;
 
-pub(crate) use commit::{CommitLog, Full};
+pub(crate) use commit::CommitLog;
 pub(crate) use queue::{ENTRY_BYTES, Entry, Queue};

@@ -16,7 +16,7 @@ pub(crate) struct Queues {
     pub(crate) read: u32,
     pub(crate) write: u32,
     pub(crate) perm: u32,
-    pub(crate) sys_flag: u32,
+    pub(crate) sys_flag: i32,
 }
 
 /// The brokers that share a name: a master with id 0 and its slaves.
