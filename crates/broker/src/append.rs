@@ -11,10 +11,10 @@ use rocketry_codec::hash::java_hash;
 use rocketry_codec::message::{MAX_PROPERTIES_LEN, RecordVersion, StoredRecord, SysFlag, property_names as name};
 use rocketry_machine::invariant;
 
-use crate::state::State;
 use crate::event::Event;
 use crate::properties;
 use crate::shell::{Shell, Timer};
+use crate::state::State;
 use crate::store::{AppendError, Place};
 use crate::topics::TopicId;
 
@@ -66,7 +66,8 @@ pub(crate) fn append(state: &mut State, shell: &mut Shell, message: Message<'_>)
             Ok(place)
         }
         Some((level, delay)) => {
-            let real = state.store.topics.get(message.topic).map(|topic| topic.name.clone()).ok_or(Unstored::NoTopic)?;
+            let real =
+                state.store.topics.get(message.topic).map(|topic| topic.name.clone()).ok_or(Unstored::NoTopic)?;
             properties::push(message.properties, name::REAL_TOPIC, &real);
             properties::push(message.properties, name::REAL_QUEUE_ID, &format!("{}", message.queue));
             // The index of a level's queue holds the due time where others hold the hash of the tag.

@@ -12,6 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use rocketry_codec::codes::{Language, Version};
 use rocketry_machine::{ConnId, Moment};
 
 /// A client that sends no heartbeat for longer is dropped.
@@ -21,8 +22,8 @@ pub(crate) const CLIENT_EXPIRY: Duration = Duration::from_secs(120);
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) client: Arc<str>,
-    pub(crate) language: u8,
-    pub(crate) version: i32,
+    pub(crate) language: Language,
+    pub(crate) version: Version,
     pub(crate) last_heartbeat: Moment,
 }
 
@@ -240,7 +241,7 @@ mod tests {
     }
 
     fn member(client: &str, at: Moment) -> Member {
-        Member { client: client.into(), language: 0, version: 479, last_heartbeat: at }
+        Member { client: client.into(), language: Language::JAVA, version: Version::V5_3_3, last_heartbeat: at }
     }
 
     fn wants(topics: &[(&str, i64)]) -> Option<BTreeMap<Arc<str>, Subscription>> {

@@ -273,13 +273,7 @@ impl NameServerLimits {
     /// Bounds that a development cluster does not reach.
     #[must_use]
     pub const fn standard() -> Self {
-        Self {
-            connections: 10_000,
-            unflushed_bytes: 64 << 20,
-            brokers: 1_000,
-            topics: 100_000,
-            kv_entries: 100_000,
-        }
+        Self { connections: 10_000, unflushed_bytes: 64 << 20, brokers: 1_000, topics: 100_000, kv_entries: 100_000 }
     }
 }
 

@@ -1,7 +1,5 @@
 //! The public machines: a name server, a broker, and both in one.
 
-use core::net::SocketAddr;
-
 use rocketry_codec::frame::Frame;
 use rocketry_machine::{Acceptor, ConnId, Deadline, Input, Machine, Now, Output, PeerInfo, Refused, Seed};
 
@@ -22,8 +20,8 @@ impl NameServer {
     /// A name server that knows no broker yet.
     #[must_use]
     pub fn new(config: NameServerConfig, now: Now) -> Self {
-        let mut shell = Shell::new(now, config.limits.connections, config.limits.unflushed_bytes);
-        let names = Names::new(config, &mut shell);
+        let shell = Shell::new(now, config.limits.connections, config.limits.unflushed_bytes);
+        let names = Names::new(config);
         Self(Server::new(shell, Some(names), None))
     }
 }
@@ -43,10 +41,11 @@ impl Broker {
         Self(Server::new(shell, None, Some(state)))
     }
 
-    /// The address that routes and message ids carry.
-    #[must_use]
-    pub fn address(&self) -> Option<SocketAddr> {
-        self.0.broker.as_ref().map(|broker| broker.config.address)
+    /// Deletes the messages of a queue below an offset, as retention does in time.
+    pub fn trim(&mut self, topic: &str, queue: u32, min_offset: u64) {
+        if let Some(broker) = &mut self.0.broker {
+            broker.store.trim(topic, queue, min_offset);
+        }
     }
 }
 
@@ -62,15 +61,16 @@ impl Embedded {
     #[must_use]
     pub fn new(names: NameServerConfig, broker: BrokerConfig, seed: Seed, now: Now) -> Self {
         let mut shell = Shell::new(now, broker.limits.connections, broker.limits.unflushed_bytes);
-        let names = Names::new(names, &mut shell);
+        let names = Names::new(names);
         let state = State::new(broker, seed, &mut shell);
         Self(Server::new(shell, Some(names), Some(state)))
     }
 
-    /// The address that routes and message ids carry.
-    #[must_use]
-    pub fn address(&self) -> Option<SocketAddr> {
-        self.0.broker.as_ref().map(|broker| broker.config.address)
+    /// Deletes the messages of a queue below an offset, as retention does in time.
+    pub fn trim(&mut self, topic: &str, queue: u32, min_offset: u64) {
+        if let Some(broker) = &mut self.0.broker {
+            broker.store.trim(topic, queue, min_offset);
+        }
     }
 }
 

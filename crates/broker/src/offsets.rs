@@ -96,6 +96,11 @@ impl Offsets {
         self.groups.get(group).into_iter().flatten()
     }
 
+    /// The groups that have a position in a topic.
+    pub(crate) fn groups_of_topic(&self, topic: &str) -> impl Iterator<Item = &Arc<str>> {
+        self.groups.iter().filter(move |(_, topics)| topics.contains_key(topic)).map(|(group, _)| group)
+    }
+
     /// Forgets a group.
     pub(crate) fn remove_group(&mut self, group: &str) {
         if let Some(topics) = self.groups.remove(group) {

@@ -17,11 +17,12 @@ use rocketry_codec::codes::ResponseCode;
 use rocketry_codec::reply::PullMessageReply;
 use rocketry_codec::request::PullMessage;
 use rocketry_codec::tags::{self, TagExpression};
+use rocketry_machine::UnixMillis;
 
 use crate::config::perm;
-use crate::state::State;
 use crate::hold::Held;
 use crate::shell::{Call, FAQ, ReplyTo, Shell, Timer};
+use crate::state::State;
 use crate::store::{Filter, Read, ReadStatus, Want};
 use crate::topics::TopicId;
 
@@ -118,7 +119,7 @@ pub(crate) fn handle(state: &mut State, shell: &mut Shell, call: &Call<'_>) {
         expression_type: request.expression_type.as_deref(),
         version: request.sub_version,
     };
-    let admitted = match check(state, &args) {
+    let admitted = match check(state, shell.now.wall, &args) {
         Ok(admitted) => admitted,
         Err(refusal) => return refuse(shell, args.to, &refusal),
     };
@@ -136,12 +137,12 @@ pub(crate) fn handle(state: &mut State, shell: &mut Shell, call: &Call<'_>) {
 }
 
 /// The checks of `spec/broker.md` 4.2, in order.
-fn check(state: &mut State, args: &Args<'_>) -> Result<Admitted, Refusal> {
+fn check(state: &mut State, wall: UnixMillis, args: &Args<'_>) -> Result<Admitted, Refusal> {
     if state.config.permission & perm::READ == 0 {
         let ip = state.config.address.ip();
         return Err(Refusal::forbidden(1, format!("the broker[{ip}] pulling message is forbidden")));
     }
-    let Some(group) = state.groups.find_or_create(args.group) else {
+    let Some(group) = state.groups.find_or_create(wall, args.group) else {
         let remark = format!("subscription group [{}] does not exist, {FAQ}", args.group);
         return Err(Refusal::new(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, remark));
     };
@@ -344,7 +345,7 @@ pub(crate) fn on_scan(state: &mut State, shell: &mut Shell) {
 /// Evaluates a parked pull again, for the last time.
 fn wake(state: &mut State, shell: &mut Shell, held: Held<Parked>) {
     let args = held.pull.args(held.offset);
-    match check(state, &args) {
+    match check(state, shell.now.wall, &args) {
         Ok(admitted) => {
             let read = read(state, &args, &admitted);
             answer(shell, &args, &admitted, read);
@@ -467,7 +468,10 @@ mod tests {
             world.send(client, "T", 0, &properties(&[("TAGS", tag)]), tag);
         }
         world.send(client, "T", 0, "", "none");
-        let with = |expression: &'static str| PullMessage { subscription: Some(expression.into()), ..long_pull("g", "T", 0, 0) };
+        let with = |expression: &'static str| PullMessage {
+            subscription: Some(expression.into()),
+            ..long_pull("g", "T", 0, 0)
+        };
         assert_eq!(bodies(&world.ask(client, &with("Aa"), "")), ["Aa", "BB"], "equal hashes pass");
         assert_eq!(bodies(&world.ask(client, &with("C || X"), "")), ["C"]);
         assert_eq!(bodies(&world.ask(client, &with("*"), "")), ["Aa", "BB", "C", "none"]);

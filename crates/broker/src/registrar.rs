@@ -20,7 +20,6 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use bytes::Bytes;
 use rocketry_codec::codes::ResponseCode;
 use rocketry_codec::crc::body_crc;
 use rocketry_codec::frame::Frame;
@@ -137,7 +136,13 @@ impl Registrar {
     }
 
     /// A connection that this side asked for stands; whether it was one of these.
-    pub(crate) fn on_opened(&mut self, config: &BrokerConfig, topics: &Topics, shell: &mut Shell, conn: ConnId) -> bool {
+    pub(crate) fn on_opened(
+        &mut self,
+        config: &BrokerConfig,
+        topics: &Topics,
+        shell: &mut Shell,
+        conn: ConnId,
+    ) -> bool {
         let Some(index) = self.find(conn) else { return false };
         self.links[index].up = true;
         self.links[index].failures = 0;
@@ -154,7 +159,7 @@ impl Registrar {
         }
         let accepted = frame.response_code() == ResponseCode::SUCCESS;
         let link = &mut self.links[index];
-        if accepted && !link.registered || !accepted {
+        if !(accepted && link.registered) {
             shell.event(Event::Registered { name_server: link.name.clone(), accepted });
         }
         link.registered |= accepted;
@@ -205,7 +210,7 @@ impl Registrar {
     ) {
         let link = &mut self.links[index];
         let Some(conn) = link.conn else { return };
-        let body: Bytes = { let _ = (topics, only); Bytes::new() };
+        let body = registration::body(config, topics, only);
         let request = RegisterBroker {
             broker_name: (&*config.name).into(),
             broker_addr: address_text(config.address).into(),
@@ -259,4 +264,209 @@ fn key(index: usize) -> u16 {
 
 fn timer(index: usize) -> Timer {
     Timer::Link(key(index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machines::{Broker, NameServer};
+    use crate::testing::{World, message};
+    use rocketry_codec::request::GetRouteInfo;
+    use rocketry_machine::{Acceptor, Input, LinkError, Machine, Now, Output, PeerInfo, Seed, UnixMillis};
+    use std::prelude::v1::*;
+
+    /// A broker and a name server with the wire between them, which a test cuts and delays.
+    struct Pair {
+        broker: Broker,
+        names: World<NameServer>,
+        now: Now,
+        /// The link as each side knows it.
+        link: Option<(ConnId, ConnId)>,
+        opening: Option<ConnId>,
+        answers: Vec<(ConnId, Frame)>,
+        events: Vec<Event>,
+        /// Whether the name server's answers are kept back.
+        mute: bool,
+    }
+
+    impl Pair {
+        fn new() -> Self {
+            let mut config = BrokerConfig::new(crate::testing::ADDRESS.into());
+            config.name_servers = Endpoint::parse_list("names:9876").expect("an address");
+            let broker = Broker::new(config, Seed::from(1), Now::default());
+            let names = World::around(NameServer::new(crate::config::NameServerConfig::new(), Now::default()));
+            let mut pair = Self {
+                broker,
+                names,
+                now: Now::default(),
+                link: None,
+                opening: None,
+                answers: Vec::new(),
+                events: Vec::new(),
+                mute: false,
+            };
+            pair.pass(Duration::ZERO);
+            pair
+        }
+
+        fn pass(&mut self, wait: Duration) {
+            let end = self.now.at + wait;
+            loop {
+                self.drain();
+                match self.broker.poll_timeout() {
+                    Some(deadline) if deadline.at <= end + Duration::from_nanos(1) => {
+                        self.now = Now::new(deadline.at.max(self.now.at), UnixMillis::new(0));
+                        self.broker.handle_timeout(self.now);
+                    }
+                    _ => break,
+                }
+            }
+            self.now = Now::new(end.max(self.now.at), UnixMillis::new(0));
+        }
+
+        fn drain(&mut self) {
+            while let Some(output) = self.broker.poll_output() {
+                match output {
+                    Output::Open { conn, endpoint } => {
+                        assert_eq!(endpoint.to_string(), "names:9876");
+                        self.opening = Some(conn);
+                    }
+                    Output::Send { conn, frame } => match self.link {
+                        Some((ours, theirs)) if ours == conn => {
+                            self.names.feed(theirs, frame);
+                            if !self.mute {
+                                self.deliver();
+                            }
+                        }
+                        _ => self.answers.push((conn, frame)),
+                    },
+                    Output::Close { conn, .. } => {
+                        if let Some((ours, theirs)) = self.link.filter(|(ours, _)| *ours == conn) {
+                            assert_eq!(ours, conn);
+                            self.names.close(theirs);
+                            self.link = None;
+                        }
+                    }
+                    Output::Event(event) => self.events.push(event),
+                }
+            }
+        }
+
+        fn deliver(&mut self) {
+            let Some((ours, theirs)) = self.link else { return };
+            for frame in self.names.take(theirs) {
+                self.broker.handle_input(self.now, Input::Frame { conn: ours, frame });
+            }
+        }
+
+        fn connect(&mut self) {
+            let conn = self.opening.take().expect("the broker dials");
+            let theirs = self.names.connect();
+            self.link = Some((conn, theirs));
+            self.broker.handle_input(self.now, Input::Opened { conn, peer: PeerInfo::default() });
+            self.drain();
+        }
+
+        fn cut(&mut self) {
+            let (ours, theirs) = self.link.take().expect("a link to cut");
+            self.names.close(theirs);
+            self.broker.handle_input(self.now, Input::Closed { conn: ours, cause: LinkError::Reset });
+            self.drain();
+        }
+
+        fn route(&mut self, topic: &str) -> i32 {
+            let client = self.names.connect();
+            let request = GetRouteInfo { topic: topic.into(), ..GetRouteInfo::default() };
+            self.names.ask(client, &request, "").code()
+        }
+
+        fn send(&mut self, client: ConnId, topic: &str, opaque: i32) {
+            let frame = rocketry_codec::encoder::FrameWriter::default().request(
+                opaque,
+                &message(topic, 0, ""),
+                bytes::Bytes::from_static(b"x"),
+            );
+            self.broker.handle_input(self.now, Input::Frame { conn: client, frame });
+            self.drain();
+        }
+    }
+
+    fn name_server() -> Arc<str> {
+        "names:9876".into()
+    }
+
+    #[test]
+    fn a_broker_registers_all_topics_and_then_each_new_one_before_it_answers() {
+        let mut pair = Pair::new();
+        assert_eq!(pair.route("TBW102"), 17);
+        pair.connect();
+        assert_eq!(pair.route("TBW102"), 0);
+        assert_eq!(pair.events.pop(), Some(Event::Registered { name_server: name_server(), accepted: true }));
+        let client = pair.broker.accept(pair.now, PeerInfo::default()).expect("room");
+        pair.mute = true;
+        pair.send(client, "T", 1);
+        assert!(pair.answers.is_empty(), "the name server has not answered");
+        pair.mute = false;
+        pair.deliver();
+        pair.drain();
+        assert_eq!(pair.answers.len(), 1);
+        assert_eq!(pair.route("T"), 0);
+        pair.send(client, "T", 2);
+        assert_eq!(pair.answers.len(), 2, "nothing new to announce");
+    }
+
+    #[test]
+    fn an_answer_does_not_wait_for_a_name_server_that_is_gone_or_mute() {
+        let mut pair = Pair::new();
+        let client = pair.broker.accept(pair.now, PeerInfo::default()).expect("room");
+        pair.send(client, "before", 1);
+        assert_eq!(pair.answers.len(), 1, "nobody is connected");
+        pair.connect();
+        assert_eq!(pair.route("before"), 0);
+        pair.mute = true;
+        pair.send(client, "cut", 2);
+        pair.cut();
+        assert_eq!(pair.answers.len(), 2);
+        pair.pass(FIRST_PAUSE);
+        pair.mute = false;
+        pair.connect();
+        assert_eq!(pair.route("cut"), 0, "a new link registers everything");
+        pair.mute = true;
+        pair.send(client, "mute", 3);
+        pair.pass(PATIENCE);
+        assert_eq!(pair.answers.len(), 3);
+        assert!(pair.link.is_none(), "a mute name server is given up");
+    }
+
+    #[test]
+    fn a_lost_name_server_is_tried_again_with_growing_pauses() {
+        let mut pair = Pair::new();
+        let mut pauses = Vec::new();
+        for _ in 0..7 {
+            let conn = pair.opening.take().expect("the broker dials");
+            pair.broker.handle_input(pair.now, Input::Closed { conn, cause: LinkError::Refused });
+            pair.drain();
+            let before = pair.now.at;
+            while pair.opening.is_none() {
+                pair.pass(Duration::from_millis(500));
+            }
+            pauses.push(pair.now.at.since(before).as_millis());
+        }
+        assert_eq!(pauses, [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+        let lost = pair.events.iter().filter(|event| matches!(event, Event::NameServerLost { .. })).count();
+        assert_eq!(lost, 1, "said once");
+        pair.connect();
+        assert_eq!(pair.route("TBW102"), 0);
+    }
+
+    #[test]
+    fn a_broker_keeps_itself_alive_and_stays_in_the_route() {
+        let mut pair = Pair::new();
+        pair.connect();
+        for _ in 0..10 {
+            pair.pass(Duration::from_secs(30));
+            pair.names.pass(Duration::from_secs(30));
+        }
+        assert_eq!(pair.route("TBW102"), 0);
+    }
 }

@@ -2,9 +2,16 @@
 
 use alloc::collections::BTreeSet;
 use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use bytes::Bytes;
+use rocketry_codec::body::JsonBody;
+use rocketry_codec::body::registration::{RegisterBroker, TopicConfigs};
+
+use crate::admin;
 use crate::config::BrokerConfig;
 use crate::names::tables::{Queues, Registration};
 use crate::topics::{Topic, TopicId, Topics};
@@ -25,6 +32,21 @@ pub(crate) fn local(config: &BrokerConfig, topics: &Topics, only: &BTreeSet<Topi
         topics: offered.map(|topic| (topic.name.clone(), queues(config, topic))).collect(),
         conn: None,
     }
+}
+
+/// The body of a registration over the wire: of all topics, or of some.
+pub(crate) fn body(config: &BrokerConfig, topics: &Topics, only: Option<&BTreeSet<TopicId>>) -> Bytes {
+    let entry = |topic: &Topic| {
+        let offered = admin::topic_body(topic, offered_perm(config, topic.config.perm));
+        (String::from(&*topic.name), offered)
+    };
+    let data_version = admin::version_body(topics.version());
+    let topics = match only {
+        Some(only) => only.iter().filter_map(|id| topics.get(*id)).map(entry).collect(),
+        None => topics.iter().map(entry).collect(),
+    };
+    let topics = TopicConfigs { data_version, mapping_data_version: None, topics, mapping_info: None };
+    Bytes::from(RegisterBroker { filter_servers: Vec::new(), topics }.encode())
 }
 
 /// What a broker offers of a topic: its queues, with no permission that the broker itself lacks.
@@ -52,6 +74,6 @@ pub(crate) fn replication_address(config: &BrokerConfig) -> SocketAddr {
 }
 
 /// An address as routes carry it.
-pub(crate) fn address_text(address: SocketAddr) -> alloc::string::String {
+pub(crate) fn address_text(address: SocketAddr) -> String {
     format!("{address}")
 }

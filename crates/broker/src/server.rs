@@ -140,7 +140,8 @@ impl Server {
         if let Some(names) = &mut self.names
             && !changed.is_empty()
         {
-            names.register_local(self.shell.now.at, registration::local(&broker.config, &broker.store.topics, &changed));
+            names
+                .register_local(self.shell.now.at, registration::local(&broker.config, &broker.store.topics, &changed));
         }
     }
 }

@@ -7,8 +7,8 @@ use core::time::Duration;
 
 use bytes::Bytes;
 use rocketry_codec::codes::{Language, ResponseCode, Version};
-use rocketry_codec::error::WireError;
 use rocketry_codec::encoder::{FrameWriter, Sender};
+use rocketry_codec::error::WireError;
 use rocketry_codec::frame::Frame;
 use rocketry_codec::header::{Encoding, Request, WriteFields};
 use rocketry_machine::{
@@ -83,10 +83,7 @@ impl TimerKey for Timer {
 /// What is known about a connection.
 #[derive(Debug)]
 pub(crate) struct Conn {
-    /// The address of the peer; unspecified when the driver does not know it.
-    pub(crate) remote: SocketAddr,
-    /// Whether this side opened it.
-    pub(crate) outgoing: bool,
+    remote: SocketAddr,
     last_traffic: Moment,
     /// Sizes of the frames that are emitted but not flushed.
     unflushed: VecDeque<u32>,
@@ -139,31 +136,31 @@ impl Shell {
         if self.conns.len() >= self.max_conns {
             return Err(Refused::TooMany { limit: self.max_conns });
         }
-        Ok(self.insert(peer.remote, false))
+        Ok(self.insert(peer.remote))
     }
 
     /// Asks for a connection.
     pub(crate) fn open(&mut self, endpoint: Endpoint) -> ConnId {
-        let conn = self.insert(None, true);
+        let conn = self.insert(None);
         self.out.push_reserved(Output::Open { conn, endpoint });
         conn
     }
 
-    fn insert(&mut self, remote: Option<SocketAddr>, outgoing: bool) -> ConnId {
+    fn insert(&mut self, remote: Option<SocketAddr>) -> ConnId {
         if self.timers.armed(Timer::Idle).is_none() {
             self.set_on_grid(Timer::Idle, SCAN);
         }
         self.conns.insert(Conn {
             remote: remote.unwrap_or_else(|| SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0)),
-            outgoing,
             last_traffic: self.now.at,
             unflushed: VecDeque::new(),
             unflushed_bytes: 0,
         })
     }
 
-    pub(crate) fn conn(&self, conn: ConnId) -> Option<&Conn> {
-        self.conns.get(conn)
+    /// The address of a peer; unspecified when the driver does not know it.
+    pub(crate) fn remote(&self, conn: ConnId) -> Option<SocketAddr> {
+        self.conns.get(conn).map(|conn| conn.remote)
     }
 
     /// A connection is gone by the peer's doing.
@@ -194,8 +191,8 @@ impl Shell {
     }
 
     /// A successful answer that is to be sent later.
-    pub(crate) fn response<W: WriteFields + ?Sized>(&mut self, to: ReplyTo, fields: &W) -> Frame {
-        self.writer.response(to.opaque, ResponseCode::SUCCESS, None, fields, Bytes::new())
+    pub(crate) fn response<W: WriteFields + ?Sized>(&mut self, to: ReplyTo, remark: Option<&str>, fields: &W) -> Frame {
+        self.writer.response(to.opaque, ResponseCode::SUCCESS, remark, fields, Bytes::new())
     }
 
     /// Answers a request whose header or body does not parse.

@@ -25,7 +25,7 @@ use crate::registrar::Registrar;
 use crate::shell::{Call, ReplyTo, Shell, Timer};
 use crate::store::Store;
 use crate::topics::{TopicConfig, TopicId};
-use crate::{admin, membership, positions, properties, pull, retry, schedule, send};
+use crate::{admin, membership, positions, properties, pull, queue_locks, retry, schedule, send};
 
 /// Everything that a broker knows.
 #[derive(Debug)]
@@ -54,7 +54,8 @@ impl State {
         let now = shell.now;
         let mut store = Store::new(&config, now);
         let levels = u32::from(config.delay_levels.highest());
-        let schedule_topic = store.topics.put_own(now.wall, topic::SCHEDULE, TopicConfig::new(levels, perm::READ_WRITE));
+        let schedule_topic =
+            store.topics.put_own(now.wall, topic::SCHEDULE, TopicConfig::new(levels, perm::READ_WRITE));
         let mut rng = seed.stream("broker");
         let mut state = Self {
             groups: Groups::new(config.auto_create_groups, config.limits.groups),
@@ -67,7 +68,12 @@ impl State {
             full: false,
             news: BTreeSet::new(),
             scratch: String::new(),
-            unique_ids: UniqueIdGenerator::new(config.address.ip(), low_half(rng.next_u64()), low_half(rng.next_u64()), 0),
+            unique_ids: UniqueIdGenerator::new(
+                config.address.ip(),
+                low_half(rng.next_u64()),
+                low_half(rng.next_u64()),
+                0,
+            ),
             rng,
             schedule_topic,
             store,
@@ -119,8 +125,8 @@ impl State {
             RequestCode::UNREGISTER_CLIENT => membership::unregister(self, shell, call),
             RequestCode::CHECK_CLIENT_CONFIG => membership::check_config(shell, call),
             RequestCode::GET_CONSUMER_LIST_BY_GROUP => membership::list(self, shell, call),
-            RequestCode::LOCK_BATCH_MQ => membership::lock(self, shell, call),
-            RequestCode::UNLOCK_BATCH_MQ => membership::unlock(self, shell, call),
+            RequestCode::LOCK_BATCH_MQ => queue_locks::lock(self, shell, call),
+            RequestCode::UNLOCK_BATCH_MQ => queue_locks::unlock(self, shell, call),
             _ => admin::handle(self, shell, call),
         }
     }

@@ -262,9 +262,10 @@ impl Store {
         signed(found.clamp(queue.min(), queue.max()))
     }
 
-    /// The bounds of the log.
-    pub(crate) const fn log_end(&self) -> u64 {
-        self.log.end()
+    /// The store time of the message at an offset.
+    pub(crate) fn time_at(&self, topic: &str, queue: i32, offset: i64) -> Option<i64> {
+        let queue = self.queue(topic, queue)?;
+        Some(self.store_time(queue.get(u64::try_from(offset).ok()?)?))
     }
 
     /// Bytes of the log and its index.

@@ -1,22 +1,23 @@
 //! What the tests of the rules share: a machine with clients that send typed requests in virtual time.
 
 use std::collections::BTreeMap;
-use std::prelude::v1::*;
+use std::string::{String, ToString};
 use std::vec::Vec;
+use std::{format, panic};
 
 use bytes::Bytes;
 use core::net::SocketAddr;
 use core::time::Duration;
+use rocketry_codec::body::JsonBody;
+use rocketry_codec::body::registration::GroupConfig;
 use rocketry_codec::codes::{RequestCode, ResponseCode};
 use rocketry_codec::encoder::FrameWriter;
 use rocketry_codec::frame::Frame;
 use rocketry_codec::header::Request;
 use rocketry_codec::message::{Messages, StoredMessage};
 use rocketry_codec::reply::SendMessageReply;
-use rocketry_codec::request::{PullMessage, SendMessageV2};
-use rocketry_machine::{
-    Acceptor, ConnId, Input, LinkError, Machine, Moment, Now, Output, PeerInfo, Seed, UnixMillis,
-};
+use rocketry_codec::request::{CreateSubscriptionGroup, PullMessage, SendMessageV2};
+use rocketry_machine::{Acceptor, ConnId, Input, LinkError, Machine, Moment, Now, Output, PeerInfo, Seed, UnixMillis};
 
 use crate::config::{BrokerConfig, NameServerConfig};
 use crate::event::Event;
@@ -49,7 +50,18 @@ impl World {
         let mut config = BrokerConfig::new(SocketAddr::from(ADDRESS));
         change(&mut config);
         let now = now_at(Moment::ZERO);
-        World::around(Embedded::new(NameServerConfig::new(), config, Seed::from(7), now))
+        Self::around(Embedded::new(NameServerConfig::new(), config, Seed::from(7), now))
+    }
+}
+
+impl World {
+    /// Changes the configuration of a group as an admin request does.
+    pub(crate) fn with_group(&mut self, group: &str, change: impl FnOnce(&mut GroupConfig)) {
+        let mut config = GroupConfig { group: group.into(), ..GroupConfig::default() };
+        change(&mut config);
+        let admin = self.connect();
+        let frame = self.ask(admin, &CreateSubscriptionGroup::default(), config.encode());
+        assert_eq!(frame.response_code(), ResponseCode::SUCCESS, "{frame:?}");
     }
 }
 

@@ -110,6 +110,10 @@ pub(crate) struct Version {
 }
 
 impl Version {
+    pub(crate) const fn new() -> Self {
+        Self { counter: 0, timestamp: 0, state: 0 }
+    }
+
     pub(crate) const fn bump(&mut self, wall: UnixMillis) {
         self.counter = self.counter.wrapping_add(1);
         self.timestamp = wall.get();

@@ -98,8 +98,7 @@ impl Tables {
     /// The route of a topic: `None` without queues, or when none of their brokers is known.
     pub(crate) fn route(&self, topic: &str) -> Option<Route<'_>> {
         let entries = self.topics.get(topic)?;
-        let brokers: Vec<_> =
-            entries.keys().filter_map(|name| self.brokers.get_key_value(name)).collect();
+        let brokers: Vec<_> = entries.keys().filter_map(|name| self.brokers.get_key_value(name)).collect();
         if brokers.is_empty() {
             return None;
         }
@@ -197,6 +196,11 @@ impl Tables {
         let gone: Vec<Address> =
             self.live.iter().filter(|(_, live)| silent(live)).map(|(key, _)| key.clone()).collect();
         gone.iter().filter_map(|key| self.drop_live(key)).collect()
+    }
+
+    /// Whether a broker is registered over a connection.
+    pub(crate) fn has_remote(&self) -> bool {
+        self.live.values().any(|live| live.conn.is_some())
     }
 
     fn drop_live(&mut self, key: &Address) -> Option<ConnId> {

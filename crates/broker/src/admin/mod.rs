@@ -1,0 +1,53 @@
+//! Requests of tools: topics, groups, progress, connections, single messages (`spec/broker.md` 10).
+
+mod clients;
+mod groups;
+mod progress;
+mod topics;
+
+use alloc::format;
+
+use bytes::Bytes;
+use rocketry_codec::codes::{RequestCode, ResponseCode};
+use rocketry_codec::request::ViewMessage;
+
+use crate::shell::{Call, Shell};
+use crate::state::{State, unsupported};
+pub(crate) use topics::{topic_body, version_body};
+
+/// Answers a request of a tool.
+pub(crate) fn handle(state: &mut State, shell: &mut Shell, call: &Call<'_>) {
+    match call.frame.request_code() {
+        RequestCode::UPDATE_AND_CREATE_TOPIC => topics::create(state, shell, call),
+        RequestCode::DELETE_TOPIC_IN_BROKER => topics::delete(state, shell, call),
+        RequestCode::GET_TOPIC_CONFIG => topics::config(state, shell, call),
+        RequestCode::GET_ALL_TOPIC_CONFIG => topics::all(state, shell, call),
+        RequestCode::GET_TOPIC_STATS_INFO => topics::stats(state, shell, call),
+        RequestCode::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP => groups::create(state, shell, call),
+        RequestCode::DELETE_SUBSCRIPTIONGROUP => groups::delete(state, shell, call),
+        RequestCode::GET_SUBSCRIPTIONGROUP_CONFIG => groups::config(state, shell, call),
+        RequestCode::GET_ALL_SUBSCRIPTIONGROUP_CONFIG => groups::all(state, shell, call),
+        RequestCode::GET_CONSUMER_CONNECTION_LIST => clients::consumers(state, shell, call),
+        RequestCode::GET_PRODUCER_CONNECTION_LIST => clients::producers(state, shell, call),
+        RequestCode::QUERY_TOPIC_CONSUME_BY_WHO => clients::groups_of_topic(state, shell, call),
+        RequestCode::GET_CONSUME_STATS => progress::stats(state, shell, call),
+        RequestCode::INVOKE_BROKER_TO_RESET_OFFSET => progress::reset(state, shell, call),
+        RequestCode::VIEW_MESSAGE_BY_ID => view_message(state, shell, call),
+        _ => unsupported(shell, call),
+    }
+}
+
+/// VIEW_MESSAGE_BY_ID.
+fn view_message(state: &State, shell: &mut Shell, call: &Call<'_>) {
+    let request = match call.frame.read::<ViewMessage<'_>>() {
+        Ok(request) => request,
+        Err(error) => return shell.malformed(call.to, error),
+    };
+    match state.store.record(request.offset) {
+        Some(record) => shell.respond_body(call.to, Bytes::from(record.to_vec())),
+        None => {
+            let remark = format!("can not find message by the offset, {}", request.offset);
+            shell.refuse(call.to, ResponseCode::SYSTEM_ERROR, &remark);
+        }
+    }
+}
