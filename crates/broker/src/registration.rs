@@ -45,7 +45,7 @@ pub(crate) fn body(config: &BrokerConfig, topics: &Topics, only: Option<&BTreeSe
         Some(only) => only.iter().filter_map(|id| topics.get(*id)).map(entry).collect(),
         None => topics.iter().map(entry).collect(),
     };
-    let topics = TopicConfigs { data_version, mapping_data_version: None, topics, mapping_info: None };
+    let topics = TopicConfigs { data_version, topics, ..TopicConfigs::default() };
     Bytes::from(RegisterBroker { filter_servers: Vec::new(), topics }.encode())
 }
 

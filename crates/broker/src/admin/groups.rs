@@ -75,7 +75,7 @@ pub(super) fn config(state: &mut State, shell: &mut Shell, call: &Call<'_>) {
 /// GET_ALL_SUBSCRIPTIONGROUP_CONFIG.
 pub(super) fn all(state: &State, shell: &mut Shell, call: &Call<'_>) {
     let groups = state.groups.iter().map(|(group, config)| (String::from(&**group), group_body(group, config)));
-    let body = GroupConfigs { data_version: version_body(state.groups.version()), groups: groups.collect() };
+    let body = GroupConfigs { data_version: version_body(state.groups.version()), groups: groups.collect(), ..GroupConfigs::default() };
     shell.respond_body(call.to, body.encode());
 }
 
@@ -96,5 +96,6 @@ fn group_body(group: &str, config: &GroupConfig) -> GroupBody {
         retry_max_times: config.retry_max,
         retry_queues: config.retry_queues,
         which_broker_when_slow: config.slow_broker_id,
+        ..GroupBody::default()
     }
 }

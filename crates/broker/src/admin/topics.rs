@@ -171,6 +171,7 @@ pub(super) fn all(state: &State, shell: &mut Shell, call: &Call<'_>) {
         mapping_data_version: None,
         topics: topics.collect(),
         mapping_info: None,
+        ..TopicConfigs::default()
     };
     shell.respond_body(call.to, body.encode());
 }
