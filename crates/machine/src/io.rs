@@ -111,6 +111,8 @@ impl fmt::Display for Refused {
     }
 }
 
+impl core::error::Error for Refused {}
+
 /// Why a machine closes a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
