@@ -2,6 +2,8 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use crate::client_args::*;
+
 /// Produce, consume, inspect, measure and serve RocketMQ.
 #[derive(Debug, Parser)]
 #[command(name = "rocketry", version, subcommand_required = true, arg_required_else_help = true)]
@@ -9,6 +11,9 @@ pub(crate) struct Cli {
     /// Print JSON, one object a line (decode, encode and filter always do)
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// The runtime that carries clients and servers
+    #[arg(long, global = true, value_enum, default_value_t = Runtime::Tokio)]
+    pub(crate) runtime: Runtime,
     /// What to do
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -17,6 +22,18 @@ pub(crate) struct Cli {
 /// The commands, a module each.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Send and consume in one process over an embedded broker, to see that nothing is lost
+    Demo(Demo),
+    /// Run the embedded name server and broker on loopback
+    Serve(Serve),
+    /// Send messages and wait for the brokers' answers
+    Produce(Box<Produce>),
+    /// Consume messages, a line for each
+    Consume(Box<Consume>),
+    /// Measure sending or consuming, and what it costs this process
+    Bench(Bench),
+    /// Divide queues among consumers: JSON lines on standard input to JSON arrays
+    Allocate(Allocate),
     /// Hex lines on standard input to JSON lines
     Decode(DecodeArgs),
     /// JSON lines on standard input to hex lines

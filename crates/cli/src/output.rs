@@ -16,6 +16,21 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// An operation that failed.
+    pub(crate) fn operation(error: impl Display) -> Self {
+        Self::Operation(error.to_string())
+    }
+
+    /// Wrong usage.
+    pub(crate) fn usage(error: impl Display) -> Self {
+        Self::Usage(error.to_string())
+    }
+
+    /// Refuses a flag whose feature does not exist, if it is given.
+    pub(crate) fn refuse(flag: &str, is_given: bool) -> Result<(), Self> {
+        if is_given { Err(Self::unavailable(flag)) } else { Ok(()) }
+    }
+
     /// A flag whose feature does not exist, refused by name.
     pub(crate) fn unavailable(flag: impl Display) -> Self {
         Self::Usage(format!("{flag} is not available in this version"))
