@@ -103,7 +103,7 @@ pub(crate) async fn consume<R: Runtime>(
         }
         std::future::ready(())
     });
-    let over = interrupt.or(async { drop(done.recv().await) });
+    let over = interrupt.or(done.recv());
     if let Either::Left((Err(error), _)) = select(pin!(handled), pin!(over)).await {
         return Err(session::failed(error));
     }

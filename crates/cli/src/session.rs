@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, poll_fn, select};
@@ -74,17 +73,4 @@ impl Interrupt {
             Either::Right(_) => None,
         }
     }
-}
-
-/// Lets others on the same thread go on.
-pub(crate) async fn give_way() {
-    let mut gave = false;
-    poll_fn(|cx| {
-        if std::mem::replace(&mut gave, true) {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

@@ -75,7 +75,11 @@ pub(super) fn config(state: &mut State, shell: &mut Shell, call: &Call<'_>) {
 /// GET_ALL_SUBSCRIPTIONGROUP_CONFIG.
 pub(super) fn all(state: &State, shell: &mut Shell, call: &Call<'_>) {
     let groups = state.groups.iter().map(|(group, config)| (String::from(&**group), group_body(group, config)));
-    let body = GroupConfigs { data_version: version_body(state.groups.version()), groups: groups.collect(), ..GroupConfigs::default() };
+    let body = GroupConfigs {
+        data_version: version_body(state.groups.version()),
+        groups: groups.collect(),
+        ..GroupConfigs::default()
+    };
     shell.respond_body(call.to, body.encode());
 }
 

@@ -29,16 +29,19 @@ use crate::cx::{Cx, Outgoing, Want};
 use crate::timer::{ConsumerTimer, TimerKey};
 use crate::waiter::{ConsumerCall, Waiter};
 
-/// The least time between two divisions, and the wait after one that failed.
+/// The wait after a division that failed.
 const GAP: Duration = Duration::from_secs(1);
+/// The least time between two divisions that events ask for. Java waits a second, in which two members read the same
+/// queues whenever one joins; this is enough to answer a burst of notifications once.
+const EVENT_GAP: Duration = Duration::from_millis(50);
 
 impl Consumer {
-    /// Divides now, or as soon as the last division is a second ago.
+    /// Divides now, or as soon as the last division is long enough ago.
     pub(super) fn rebalance_soon(&mut self, cx: &mut Cx<'_>) {
         if !self.is_running() {
             return;
         }
-        let earliest = self.last_rebalance.map_or(cx.now.at, |last| last + GAP);
+        let earliest = self.last_rebalance.map_or(cx.now.at, |last| last + EVENT_GAP);
         if earliest <= cx.now.at {
             self.rebalance(cx);
         } else {
