@@ -37,7 +37,7 @@ mod stop;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use rocketry_machine::{ConnId, Key, Moment, Seed, Slab};
+use rocketry_machine::{ConnId, Moment, Seed, Slab};
 
 pub use allocate::{Allocate, Allocation, AllocationError, Rooms};
 
@@ -55,7 +55,7 @@ pub(crate) struct Consumers {
     list: Slab<ConsumerId, Consumer>,
     asks: Slab<AskId, Open>,
     seed: Seed,
-    touched: Vec<(ConsumerId, Key)>,
+    touched: Vec<(ConsumerId, Judged)>,
 }
 
 impl Consumers {
@@ -152,39 +152,37 @@ impl Consumers {
         let mut stale = 0;
         let mut touched = core::mem::take(&mut self.touched);
         for verdict in verdicts {
-            match self.judge(cx, &verdict) {
-                (id, Judged::Counts(key)) if touched.last() != Some(&(id, key)) => touched.push((id, key)),
-                (_, Judged::Counts(_)) => {}
-                (_, Judged::Stale) => stale += 1,
+            let Some((id, judged)) = self.judge(cx, &verdict) else {
+                stale += 1;
+                continue;
+            };
+            stale += usize::from(judged == Judged::Stale);
+            if touched.last() != Some(&(id, judged)) {
+                touched.push((id, judged));
             }
         }
-        let mut settled = None;
-        for (id, key) in touched.drain(..) {
-            if let Some(consumer) = self.list.get_mut(id) {
-                consumer.progressed(cx, key);
+        for (at, (id, judged)) in touched.iter().enumerate() {
+            if let (Some(consumer), Judged::Counts(key)) = (self.list.get_mut(*id), judged) {
+                consumer.progressed(cx, *key);
             }
-            if settled.is_some_and(|before| before != id) {
-                self.settle(cx, id);
+            // Also after verdicts that came too late: a stop may wait for the end of their handlers.
+            if touched.get(at + 1).is_none_or(|(next, _)| next != id) {
+                self.settle(cx, *id);
             }
-            settled = Some(id);
         }
+        touched.clear();
         self.touched = touched;
-        if let Some(id) = settled {
-            self.settle(cx, id);
-        }
         if stale == 0 { Ok(()) } else { Err(StaleAnswer::new(stale)) }
     }
 
-    fn judge(&mut self, cx: &mut Cx<'_>, verdict: &Verdict) -> (ConsumerId, Judged) {
-        let nobody = ConsumerId::from(Key::from_parts(u32::MAX, u32::MAX));
-        let Some(open) = self.asks.get_mut(verdict.ask()) else { return (nobody, Judged::Stale) };
+    fn judge(&mut self, cx: &mut Cx<'_>, verdict: &Verdict) -> Option<(ConsumerId, Judged)> {
+        let open = self.asks.get_mut(verdict.ask())?;
         let id = open.consumer;
-        let Some(consumer) = self.list.get_mut(id) else { return (nobody, Judged::Stale) };
-        let judged = consumer.judge(cx, open, verdict);
+        let judged = self.list.get_mut(id)?.judge(cx, open, verdict);
         if open.is_over() {
             self.asks.remove(verdict.ask());
         }
-        (id, judged)
+        Some((id, judged))
     }
 
     /// The answer to something that a consumer asked, or its absence.

@@ -269,3 +269,50 @@ fn trouble_with_one_thing_is_told_once() {
     let told = world.notices.iter().filter(|notice| matches!(notice, Notice::Trouble { what: "pull", .. })).count();
     assert_eq!(told, 1);
 }
+
+#[test]
+fn a_stop_waits_for_handlers_of_queues_that_moved_away_and_no_longer() {
+    let mut world = World::new();
+    world.topics.insert("T".into(), 2);
+    world.store("T", 0, 2);
+    world.offsets.insert(("T".into(), 0), 0);
+    let consumer = world.start(config());
+    world.run(2_000);
+    let delivery = world.deliveries.pop_front().expect("an offer");
+    world.begin(delivery.ask, 2).expect("it is ours");
+    world.members.insert("10.0.0.0@other".into());
+    world.tell(RequestCode::NOTIFY_CONSUMER_IDS_CHANGED, &[("consumerGroup", "g")]);
+    world.run(100);
+    let before = world.at;
+    let op = stop(&mut world, consumer, 10);
+    world.run(1_000);
+    let verdicts = delivery.offered.into_iter().map(|offered| offered.ticket.succeed()).collect();
+    assert_eq!(world.answer(verdicts), 2);
+    assert!(matches!(world.outcome(op), Outcome::Stopped(report) if report == Default::default()));
+    assert!(world.at.since(before) < Duration::from_millis(1_100));
+}
+
+#[test]
+fn verdicts_for_several_consumers_travel_in_one_answer() {
+    let mut world = World::new();
+    world.topics.insert("U".into(), 1);
+    let mut asks = Vec::new();
+    for (group, topic) in [("g", "T"), ("h", "U")] {
+        world.store(topic, 0, 200);
+        world.offsets.insert((topic.into(), 0), 0);
+        let mut config = ConsumerConfig::new(group).subscribe(topic, "*");
+        config.concurrency = 1;
+        world.start(config);
+        world.run(1_000);
+        asks.push(std::mem::take(&mut world.deliveries));
+    }
+    let mut verdicts = Vec::new();
+    for delivery in asks.into_iter().flatten() {
+        world.begin(delivery.ask, 32).expect("it is ours");
+        verdicts.extend(delivery.offered.into_iter().map(|offered| offered.ticket.succeed()));
+    }
+    world.deliveries.clear();
+    assert_eq!(world.answer(verdicts), 0);
+    world.run(6_000);
+    assert_eq!((world.offsets[&("T".into(), 0)], world.offsets[&("U".into(), 0)]), (64, 64));
+}
