@@ -1,7 +1,7 @@
 //! Positions of the group at the brokers: asking for them, saving them (consumer.md 3.6, 8.2).
 //!
 //! Decides: where an owned queue begins. The group's stored position wins; an error is never "no position" and is asked
-//! again; only code 22 leads to the configured start. Queues that appeared while the consumer was running are read from
+//! again; only code 22 of a master leads to the configured start. Queues that appeared while the consumer was running are read from
 //! their beginning, since everything in them is news.
 //!
 //! Saving: every `offset_interval` each position that the master has not confirmed is sent and its answer awaited; a
@@ -53,10 +53,12 @@ impl Consumer {
     }
 
     fn ask_stored(&mut self, cx: &mut Cx<'_>, key: Key) {
-        let Some(queue) = self.queues.get(key) else { return };
-        let Some((to, _)) = cx.shared.table.broker_address(&queue.mq.broker, 0, false) else {
+        let how = self.call(POSITION_TIMEOUT, ConsumerCall::QueryOffset(key));
+        let Some(queue) = self.queues.get_mut(key) else { return };
+        let Some((to, id)) = cx.shared.table.broker_address(&queue.mq.broker, queue.suggested, false) else {
             return self.ask_later(cx, key, no_broker());
         };
+        queue.asked = id;
         let request = QueryConsumerOffset {
             consumer_group: self.config.group.as_str().into(),
             topic: queue.mq.topic.as_str().into(),
@@ -64,8 +66,8 @@ impl Consumer {
             set_zero_if_not_found: self.config.exact_start.then_some(false),
             scope: Scope::broker(queue.mq.broker.as_str()),
         };
-        let how = self.call(POSITION_TIMEOUT, ConsumerCall::QueryOffset(key));
         if let Err(no) = cx.request(&to, &request, Bytes::new(), how) {
+            self.turn_away(cx, key, id);
             self.ask_later(cx, key, refusal_of(&to, &no));
         }
     }
@@ -74,7 +76,8 @@ impl Consumer {
     pub(super) fn on_stored(&mut self, cx: &mut Cx<'_>, key: Key, conn: ConnId, reply: &Reply) {
         let Some(queue) = self.queues.get_mut(key) else { return };
         if let Reply::Frame(frame) = reply {
-            if frame.response_code() == ResponseCode::QUERY_NOT_FOUND {
+            // A slave may not have heard of the group yet.
+            if frame.response_code() == ResponseCode::QUERY_NOT_FOUND && queue.asked == 0 {
                 queue.step = Step::Start;
                 return self.ask_start(cx, key);
             }
@@ -89,6 +92,8 @@ impl Consumer {
                 };
             }
         }
+        let asked = queue.asked;
+        self.turn_away(cx, key, asked);
         let kind = failure_of(cx, conn, reply);
         self.ask_later(cx, key, kind);
     }

@@ -107,13 +107,22 @@ impl Consumer {
                 cx.shared.counters.pulls += 1;
             }
             Err(NotSent::NoLink(no)) => {
-                let wait = no.retry_at.since(cx.now.at);
+                let wait = if self.turn_away(cx, key, broker_id) { PAUSE } else { no.retry_at.since(cx.now.at) };
                 let kind = refusal_of(&to, &NotSent::NoLink(no));
                 self.trouble_at(cx, key, "pull", kind, wait);
                 self.delay(cx, key, wait);
             }
             Err(no) => self.pull_failed(cx, key, refusal_of(&to, &no)),
         }
+    }
+
+    /// The broker with this id does not help: the next request goes to a slave instead of the master, or to the master
+    /// instead of a slave. Whether there is such a one.
+    pub(super) fn turn_away(&mut self, cx: &Cx<'_>, key: Key, id: i64) -> bool {
+        let Some(queue) = self.queues.get_mut(key) else { return false };
+        queue.suggested = i64::from(id == 0);
+        let other = cx.shared.table.broker_address(&queue.mq.broker, queue.suggested, false);
+        other.is_some_and(|(_, other)| other != id)
     }
 
     /// A delay is over.
@@ -146,6 +155,7 @@ impl Consumer {
             Reply::Frame(frame) => frame,
             Reply::TimedOut { .. } | Reply::LinkLost { .. } => {
                 let kind = failure_of(cx, conn, &reply);
+                self.turn_away(cx, key, broker_id);
                 return self.pull_failed(cx, key, kind);
             }
         };

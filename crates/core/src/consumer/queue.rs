@@ -39,8 +39,10 @@ pub(super) struct ProcessQueue {
     pub(super) pull: Pull,
     /// Whether it appeared while the consumer was running, so that everything in it is news.
     pub(super) fresh: bool,
-    /// The broker id that the last answer suggested.
+    /// The broker id to ask next: the one that the last answer suggested.
     pub(super) suggested: i64,
+    /// The broker id that was asked for the position.
+    pub(super) asked: i64,
     /// Empty or refused answers in a row.
     pub(super) setbacks: u32,
     /// Whether the failure that goes on was reported.
@@ -127,6 +129,7 @@ impl ProcessQueue {
             pull: Pull::Idle,
             fresh,
             suggested: 0,
+            asked: 0,
             setbacks: 0,
             trouble: false,
             saved: None,

@@ -231,6 +231,47 @@ fn rou_07_an_unknown_suggested_broker_is_no_error() {
 }
 
 #[test]
+fn rou_06_an_unreachable_master_turns_pulls_to_the_slave_before_the_route_changes() {
+    let mut world = World::new();
+    world.addresses = [(0, MASTER.to_owned()), (1, SLAVE.to_owned())].into();
+    world.offsets.insert(("T".into(), 0), 0);
+    world.start(config());
+    world.run(3_000);
+    world.take_down(MASTER);
+    world.store("T", 0, 3);
+    world.run(3_000);
+    assert_eq!(world.succeed(), [0, 1, 2]);
+    assert_eq!(world.requests_of(PULL, "T").last().unwrap().to, SLAVE);
+    world.down.clear();
+    world.run(20_000);
+    assert_eq!(world.requests_of(PULL, "T").last().unwrap().to, MASTER, "the slave's answer leads back");
+}
+
+#[test]
+fn rou_06_a_slave_is_asked_for_positions_and_not_believed_that_there_is_none() {
+    for known in [true, false] {
+        let mut world = World::new();
+        world.addresses = [(0, MASTER.to_owned()), (1, SLAVE.to_owned())].into();
+        world.store("T", 0, 5);
+        world.offsets.insert(("T".into(), 0), 2);
+        world.bend(move |seen| {
+            let asks = seen.code() == RequestCode::QUERY_CONSUMER_OFFSET;
+            match seen.to.as_str() {
+                MASTER if asks => Some(Act::Hang),
+                SLAVE if asks && !known => Some(Act::Say(ResponseCode::QUERY_NOT_FOUND, Vec::new(), Bytes::new())),
+                _ => None,
+            }
+        });
+        world.start(config());
+        world.run(10_000);
+        assert_eq!(world.requests_of(PULL, "T").is_empty(), !known);
+        world.bend(|_| None);
+        world.run(5_000);
+        assert_eq!(begins_at(&world, "T"), 2);
+    }
+}
+
+#[test]
 fn positions_are_saved_when_they_changed_and_only_then() {
     let mut world = World::new();
     world.store("T", 0, 40);
