@@ -3,7 +3,7 @@
 //! Decides: when to divide, and what a new division changes. A division of a topic asks one of its brokers for the
 //! members, divides, gives up what is not ours any more (its position is saved first), and takes what is. Divisions
 //! happen when the consumer has started, when a broker says that the members changed, when the route changed, and once
-//! each `rebalance_interval`; not more often than once a second, so that many members that come at once cause few.
+//! each `rebalance_interval`; events 50 ms apart cause one, so that many members that come at once cause few.
 //!
 //! A list of members in which this client is missing is first taken for a broker that has not heard of us: it hears
 //! again, and is asked again. The second time in a row it counts, as in Java: nothing is ours then.

@@ -1,0 +1,8 @@
+//! Client machines against the embedded name server and brokers, in memory, in virtual time.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
+
+mod groups;
+mod net;
+mod positions;
+mod random;
+mod redelivery;
