@@ -101,6 +101,12 @@ impl Mode {
     }
 }
 
+/// Whether the command line asks for long forms (`--long`), for suites that choose their cases by it.
+#[must_use]
+pub fn is_long() -> bool {
+    std::env::args().any(|word| word == "--long")
+}
+
 /// Runs the cases that the command line chooses and prints what `cargo test` prints.
 #[must_use]
 pub fn main(cases: &[Case]) -> ExitCode {
