@@ -1,36 +1,25 @@
 //! SEND_MESSAGE, its short form and batches (`spec/broker.md` 3): checks in Apache's order, then the store.
 
+mod admit;
+mod batch;
+
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
-use core::fmt::Write as _;
-use core::net::SocketAddr;
 
 use bytes::Bytes;
-use rocketry_codec::codes::{RequestCode, ResponseCode, Version};
+use rocketry_codec::codes::{RequestCode, ResponseCode};
 use rocketry_codec::header::{FieldSink, WriteFields};
-use rocketry_codec::message::{
-    BatchRecord, BatchRecords, MAX_PROPERTIES_LEN, PROPERTY_SEPARATOR, SysFlag, property_names as name,
-};
-use rocketry_codec::names::{self, NameError, RETRY_PREFIX};
+use rocketry_codec::message::property_names as name;
 use rocketry_codec::reply::SendMessageReply;
 use rocketry_codec::request::{SendMessage, SendMessageV2};
 
 use crate::append::{self, Message, Unstored};
-use crate::config::perm;
-use crate::event::Event;
 use crate::properties::{self, Sent};
-use crate::retry;
-use crate::shell::{Call, FAQ, Shell};
+use crate::shell::{Call, Shell};
 use crate::state::State;
 use crate::store::Place;
-use crate::topics::{TopicConfig, TopicId};
-
-/// A topic longer than this does not fit into a stored message of the first layout.
-const MAX_TOPIC: usize = 127;
-const MAX_RETRY_TOPIC: usize = 255;
-/// Most bytes of a record beside its topic, body and properties: two IPv6 hosts, a long topic.
-const RECORD_OVERHEAD: usize = 116;
+use admit::{Target, admit};
 
 /// Why a message is refused.
 pub(crate) struct Refusal {
@@ -42,16 +31,6 @@ impl Refusal {
     pub(crate) fn new(code: ResponseCode, remark: impl Into<Cow<'static, str>>) -> Self {
         Self { code, remark: remark.into() }
     }
-}
-
-/// Where a message goes that passed all checks.
-#[derive(Clone, Copy, Debug)]
-struct Target {
-    topic: TopicId,
-    /// The queue of the real topic, which the answer names.
-    queue: u32,
-    /// The group has given up on the message: it is buried, without delay.
-    buried: bool,
 }
 
 /// What was stored.
@@ -77,9 +56,8 @@ pub(crate) fn handle(state: &mut State, shell: &mut Shell, call: &Call<'_>) {
         return shell.refuse(call.to, ResponseCode::SYSTEM_ERROR, "the message has no body");
     }
     let stored = admit(state, shell, call, &request).and_then(|target| {
-        let batch = request.batch == Some(true);
-        if batch {
-            store_batch(state, shell, call, &request, target)
+        if request.batch == Some(true) {
+            batch::store(state, shell, call, &request, target)
         } else {
             store(state, shell, call, &request, target)
         }
@@ -143,105 +121,6 @@ fn long_form(short: SendMessageV2<'_>) -> SendMessage<'_> {
         max_reconsume_times: short.max_reconsume_times,
         scope: short.scope,
     }
-}
-
-/// The checks of `spec/broker.md` 3.1, in order; creates the topic where that is allowed.
-fn admit(state: &mut State, shell: &mut Shell, call: &Call<'_>, request: &SendMessage<'_>) -> Result<Target, Refusal> {
-    let topic_name = &*request.topic;
-    let ordered = state.store.topics.named(topic_name).is_some_and(|topic| topic.config.order);
-    if state.config.permission & perm::WRITE == 0 && ordered {
-        let ip = state.config.address.ip();
-        return Err(Refusal::new(
-            ResponseCode::NO_PERMISSION,
-            format!("the broker[{ip}] sending message is forbidden"),
-        ));
-    }
-    check_topic(topic_name).map_err(|error| Refusal::new(ResponseCode::INVALID_PARAMETER, format!("{error}")))?;
-    names::check_sendable(topic_name).map_err(|error| Refusal::new(ResponseCode::NO_PERMISSION, format!("{error}")))?;
-    let Some(id) = find_or_create(state, shell, request) else {
-        let remark = format!("topic[{topic_name}] not exist, apply first please!{FAQ}");
-        return Err(Refusal::new(ResponseCode::TOPIC_NOT_EXIST, remark));
-    };
-    let queue = choose_queue(state, call, id, request.queue_id)?;
-    let target = Target { topic: id, queue, buried: false };
-    // A batch to a retry topic is refused later, whatever the group.
-    match topic_name.strip_prefix(RETRY_PREFIX).filter(|_| request.batch != Some(true)) {
-        Some(group) => retry_target(state, shell, call, request, target, group),
-        None => Ok(target),
-    }
-}
-
-/// The name rule of brokers, which lets retry and dead-letter topics be longer than others.
-fn check_topic(topic: &str) -> Result<(), NameError> {
-    match names::check_topic(topic) {
-        Err(NameError::TopicTooLong)
-            if (names::is_retry_topic(topic) || names::is_dlq_topic(topic)) && topic.len() <= MAX_RETRY_TOPIC =>
-        {
-            Ok(())
-        }
-        checked => checked,
-    }
-}
-
-fn find_or_create(state: &mut State, shell: &mut Shell, request: &SendMessage<'_>) -> Option<TopicId> {
-    if let Some(id) = state.store.topics.find(&request.topic) {
-        return Some(id);
-    }
-    let template = state.store.topics.named(&request.default_topic).map(|topic| &topic.config);
-    let config = template.filter(|template| template.perm & perm::INHERIT != 0).map(|template| {
-        let queues = u32::try_from(request.default_topic_queue_nums).unwrap_or(0).min(template.write_queues);
-        TopicConfig { multi_tag: template.multi_tag, ..TopicConfig::new(queues, template.perm & !perm::INHERIT) }
-    });
-    match config {
-        Some(config) => state.create_topic(shell, &request.topic, config),
-        None if names::is_retry_topic(&request.topic) => {
-            state.create_topic(shell, &request.topic, TopicConfig::new(1, perm::READ_WRITE))
-        }
-        None => None,
-    }
-}
-
-/// The queue of the request, or any writable one when it names none.
-fn choose_queue(state: &mut State, call: &Call<'_>, id: TopicId, asked: i32) -> Result<u32, Refusal> {
-    let Some(topic) = state.store.topics.get(id) else {
-        return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, "the topic is gone"));
-    };
-    let writable = topic.config.write_queues;
-    match u32::try_from(asked) {
-        Ok(queue) if queue < writable.max(topic.config.read_queues) => Ok(queue),
-        Ok(queue) => {
-            let remark = format!("request queueId[{queue}] is illegal, {} Producer: {}", topic.describe(), call.remote);
-            Err(Refusal::new(ResponseCode::INVALID_PARAMETER, remark))
-        }
-        Err(_) if writable == 0 => Err(Refusal::new(ResponseCode::SYSTEM_ERROR, "the topic has no writable queue")),
-        Err(_) => Ok(u32::try_from(state.rng.below(writable.into())).unwrap_or(0)),
-    }
-}
-
-/// What becomes of an ordinary send to a retry topic (`spec/broker.md` 3.6 B).
-fn retry_target(
-    state: &mut State,
-    shell: &mut Shell,
-    call: &Call<'_>,
-    request: &SendMessage<'_>,
-    target: Target,
-    group: &str,
-) -> Result<Target, Refusal> {
-    let Some(config) = state.groups.get(group) else {
-        let remark = format!("subscription group not exist, {group} {FAQ}");
-        return Err(Refusal::new(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, remark));
-    };
-    let counted = call.frame.version() >= Version::V3_4_9;
-    let max = request.max_reconsume_times.filter(|_| counted).unwrap_or(config.retry_max);
-    let times = request.reconsume_times.unwrap_or(0);
-    if times <= max && !state.locks.holds_any(shell.now.at, group) {
-        return Ok(target);
-    }
-    let Some(topic) = retry::dead_letter_topic(state, shell, group) else {
-        return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, "too many topics"));
-    };
-    shell.event(Event::DeadLetter { group: group.into() });
-    Ok(Target { topic, queue: 0, buried: true })
 }
 
 /// Stores one message.
@@ -323,103 +202,6 @@ fn delay_level(state: &State, property: Option<&str>) -> Result<Option<u8>, Refu
     Ok(state.config.delay_levels.clamp(level.into()))
 }
 
-/// Stores the messages of a batch, all or none.
-fn store_batch(
-    state: &mut State,
-    shell: &mut Shell,
-    call: &Call<'_>,
-    request: &SendMessage<'_>,
-    target: Target,
-) -> Result<Receipt, Refusal> {
-    let illegal = |remark: String| Refusal::new(ResponseCode::MESSAGE_ILLEGAL, remark);
-    if request.topic.len() > MAX_TOPIC {
-        return Err(illegal(format!("message topic length too long {}", request.topic.len())));
-    }
-    if names::is_retry_topic(&request.topic) {
-        return Err(illegal(format!("batch request does not support retry group {}", request.topic)));
-    }
-    let sent = Sent::read(request.properties.as_deref().unwrap_or_default());
-    if request.sys_flag & SysFlag::TRANSACTION != 0 || delay_level(state, sent.delay)?.is_some() {
-        return Err(refuse(state, Unstored::Illegal));
-    }
-    if call.frame.body().len() > state.config.limits.message_bytes {
-        return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, "message size exceeded"));
-    }
-    // The outer properties stand in every message of the batch, as up to Apache 5.3.3.
-    let mut outer = String::new();
-    sent.write(&mut outer, &[]);
-    state.push_own_properties(&mut outer);
-    let batch = Batch { request, target, outer: &outer, born_host: call.remote };
-    let place_and_ids = batch.store(state, shell, call.frame.body());
-    let (place, ids) = place_and_ids.map_err(|error| refuse(state, error))?;
-    Ok(Receipt { message_id: ids, queue: target.queue, place, unique: sent.unique.map(String::from) })
-}
-
-/// What the messages of a batch have in common.
-struct Batch<'a> {
-    request: &'a SendMessage<'a>,
-    target: Target,
-    outer: &'a str,
-    born_host: SocketAddr,
-}
-
-impl Batch<'_> {
-    /// Stores all messages of `body` or none; says where the first one lies and the ids of all.
-    fn store(&self, state: &mut State, shell: &mut Shell, body: &Bytes) -> Result<(Place, String), Unstored> {
-        let mut count = 0;
-        let mut bytes = 0;
-        for record in BatchRecords::new(body.clone()) {
-            let record = record.map_err(|_| Unstored::Illegal)?;
-            let properties = record.properties.len() + 1 + self.outer.len();
-            if record.body.is_empty() || properties > MAX_PROPERTIES_LEN {
-                return Err(Unstored::Illegal);
-            }
-            count += 1;
-            bytes += RECORD_OVERHEAD + record.body.len() + self.request.topic.len() + properties;
-        }
-        if count == 0 {
-            return Err(Unstored::Illegal);
-        }
-        state.store.reserve(shell.now, count, bytes)?;
-        let mut ids = String::with_capacity(count * 33);
-        let mut first = None;
-        for record in BatchRecords::new(body.clone()).flatten() {
-            let place = self.store_one(state, shell, &record)?;
-            let separator = if first.is_some() { "," } else { "" };
-            let _ = write!(ids, "{separator}{}", state.offset_id(place.log_offset));
-            first.get_or_insert(place);
-        }
-        first.map(|first| (first, ids)).ok_or(Unstored::Illegal)
-    }
-
-    fn store_one(&self, state: &mut State, shell: &mut Shell, record: &BatchRecord) -> Result<Place, Unstored> {
-        let own = core::str::from_utf8(&record.properties).map_err(|_| Unstored::Illegal)?;
-        let mut stored = state.take_scratch();
-        stored.push_str(own);
-        if !own.is_empty() && !own.ends_with(PROPERTY_SEPARATOR) {
-            stored.push(PROPERTY_SEPARATOR);
-        }
-        stored.push_str(self.outer);
-        let message = Message {
-            topic: self.target.topic,
-            queue: self.target.queue,
-            flag: record.flag,
-            sys_flag: self.request.sys_flag,
-            born_time: self.request.born_timestamp,
-            born_host: self.born_host,
-            reconsume_times: self.request.reconsume_times.unwrap_or(0),
-            prepared_offset: 0,
-            tags: record.view().tags(),
-            body: &record.body,
-            properties: &mut stored,
-            delay: None,
-        };
-        let place = append::append(state, shell, message);
-        state.put_scratch(stored);
-        place
-    }
-}
-
 /// Apache's answer for a message that could not be stored.
 pub(crate) fn refuse(state: &State, error: Unstored) -> Refusal {
     match error {
@@ -448,10 +230,10 @@ pub(crate) fn refuse(state: &State, error: Unstored) -> Refusal {
 mod tests {
     use super::*;
     use crate::config::TopicSpec;
-    use crate::testing::{World, bodies, message, messages, properties as text, pull};
+    use crate::event::Event;
+    use crate::testing::{World, message, messages, properties as text, pull};
     use rocketry_codec::frame::Frame;
     use rocketry_codec::header::Request;
-    use rocketry_codec::message::BatchEncoder;
     use rocketry_codec::request::{GetMaxOffset, UpdateBrokerConfig};
     use std::prelude::v1::*;
 
@@ -575,61 +357,6 @@ mod tests {
         assert!(refused(&refusal[0]).1.starts_with("service not available now"), "{}", refused(&refusal[0]).1);
         let full = world.events.iter().filter(|event| **event == Event::StoreFull).count();
         assert_eq!(full, 1, "said once, not for every message");
-    }
-
-    fn batch(records: &[(&str, &str)]) -> Bytes {
-        let mut encoder = BatchEncoder::new();
-        for (body, properties) in records {
-            encoder.push(3, body.as_bytes(), properties.as_bytes()).expect("short");
-        }
-        encoder.finish()
-    }
-
-    fn batch_request<'a>(topic: &'a str, properties: &'a str) -> SendMessageV2<'a> {
-        SendMessageV2 { batch: Some(true), ..message(topic, 2, properties) }
-    }
-
-    #[test]
-    fn a_batch_is_stored_as_single_messages() {
-        let mut world = World::new();
-        let client = world.connect();
-        world.send(client, "T", 2, "", "before");
-        let (a, b) = (text(&[("TAGS", "x")]), text(&[("TAGS", "y"), ("UNIQ_KEY", "B")]));
-        let outer = text(&[("UNIQ_KEY", "OUTER"), ("WAIT", "true")]);
-        let request = batch_request("T", &outer);
-        let body = batch(&[("a", &a), ("b", &b)]);
-        let frame = world.call_as(RequestCode::SEND_BATCH_MESSAGE, client, &request, body).expect("answered");
-        let reply: SendMessageReply<'_> = frame.read().expect("a send answer");
-        assert_eq!((reply.queue_id, reply.queue_offset), (2, 1));
-        assert_eq!(reply.transaction_id.as_deref(), Some("OUTER"));
-        let stored = messages(&world.ask(client, &pull("g", "T", 2, 1), ""));
-        let ids: Vec<String> = stored.iter().map(|m| m.offset_id().to_string()).collect();
-        assert_eq!(reply.msg_id, ids.join(","));
-        assert_eq!(stored.iter().map(|m| m.properties().tags()).collect::<Vec<_>>(), [Some("x"), Some("y")]);
-        assert!(stored.iter().all(|m| m.flag() == 3 && m.properties().get("CLUSTER").is_some()));
-    }
-
-    #[test]
-    fn batches_that_are_refused_store_nothing() {
-        let mut world = World::new();
-        let client = world.connect();
-        world.send(client, "T", 2, "", "before");
-        let long = text(&[("k", &"v".repeat(32_740))]);
-        for (request, body, code) in [
-            (batch_request("%RETRY%g", ""), batch(&[("a", "")]), ResponseCode::MESSAGE_ILLEGAL),
-            (batch_request("T", &text(&[("DELAY", "1")])), batch(&[("a", "")]), ResponseCode::MESSAGE_ILLEGAL),
-            (
-                SendMessageV2 { sys_flag: 4, ..batch_request("T", "") },
-                batch(&[("a", "")]),
-                ResponseCode::MESSAGE_ILLEGAL,
-            ),
-            (batch_request("T", ""), batch(&[("a", ""), ("b", &long)]), ResponseCode::MESSAGE_ILLEGAL),
-            (batch_request("T", ""), Bytes::from_static(b"nonsense"), ResponseCode::MESSAGE_ILLEGAL),
-        ] {
-            let frame = world.call_as(RequestCode::SEND_BATCH_MESSAGE, client, &request, body).expect("answered");
-            assert_eq!(frame.response_code(), code, "{frame:?}");
-        }
-        assert_eq!(bodies(&world.ask(client, &pull("g", "T", 2, 0), "")), ["before"]);
     }
 
     #[test]
