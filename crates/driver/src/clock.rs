@@ -58,6 +58,9 @@ impl Clock {
 /// The instant of a moment; `None` for one that is never reached.
 #[must_use]
 pub(crate) fn instant(at: Moment) -> Option<Instant> {
+    if at == Moment::NEVER {
+        return None;
+    }
     origin().checked_add(Duration::from_nanos(at.as_nanos()))
 }
 
@@ -105,6 +108,7 @@ mod tests {
         let now = Clock::system().now();
         let instant = instant(now.at).expect("now is reached");
         assert!(instant <= Instant::now());
+        assert_eq!(super::instant(Moment::NEVER), None);
         assert!(super::instant(Moment::ZERO).expect("reached") <= instant);
     }
 

@@ -61,6 +61,8 @@ pub(crate) struct Engine<M: Machine<Frame = Frame>, H: Host<M>> {
     inputs: Vec<Input<Frame>>,
     orders: Vec<Order>,
     after: After,
+    /// What the timer is set to.
+    armed: Moment,
     /// Whether the ring that woke this poll was answered by letting others run first.
     yielded: bool,
     ended: Arc<Ended>,
@@ -82,6 +84,7 @@ impl<M: Machine<Frame = Frame>, H: Host<M>> Engine<M, H> {
             inputs: Vec::new(),
             orders: Vec::new(),
             after: After::default(),
+            armed: Moment::ZERO,
             yielded: false,
             ended,
         }
@@ -102,7 +105,7 @@ impl<M: Machine<Frame = Frame>, H: Host<M>> Engine<M, H> {
         // What the looks listed again is for the next round.
         tokens.append(&mut self.tokens);
         self.tokens = tokens;
-        let turn = shell.turn(&self.woken, &mut self.inputs, &mut self.orders, &mut self.after);
+        let turn = shell.turn(&self.woken, &mut self.inputs, &mut self.orders, &mut self.after, self.armed);
         self.woken.clear();
         self.after.run();
         let ordered = !self.orders.is_empty();
@@ -249,11 +252,15 @@ impl<M: Machine<Frame = Frame> + Send, H: Host<M>> Future for Engine<M, H> {
             if again || !this.tokens.is_empty() {
                 continue;
             }
-            let deadline = [turn.deadline, own].into_iter().flatten().min();
-            this.waiting.timer.set(deadline.and_then(clock::instant));
+            let wake_at = turn.wake_at.min(own.unwrap_or(Moment::NEVER));
+            if wake_at != this.armed {
+                this.armed = wake_at;
+                this.waiting.timer.set(clock::instant(wake_at));
+            }
             if this.waiting.timer.poll_elapsed(cx).is_pending() {
                 return Poll::Pending;
             }
+            this.armed = Moment::ZERO;
             shell.signal.look(cx.waker(), &mut this.tokens);
         }
         cx.waker().wake_by_ref();

@@ -17,6 +17,7 @@ mod producer;
 pub mod server;
 mod shell;
 mod signal;
+mod span;
 mod sync;
 #[cfg(test)]
 mod testing;

@@ -15,6 +15,7 @@ use rocketry_core::{
 use crate::client::operation::Operation;
 use crate::client::{ClientCore, unexpected};
 use crate::error::Error;
+use crate::span::Span;
 
 /// Bodies from this size on are compressed, as in Java.
 const COMPRESS_FROM: usize = 4_096;
@@ -187,6 +188,7 @@ enum Progress {
 #[derive(Debug)]
 struct Running {
     operation: Operation,
+    span: Span,
     /// The producer must not stop under its sends.
     _shared: Arc<Shared>,
 }
@@ -228,14 +230,15 @@ impl Future for Sending {
         if let Progress::Fresh(..) = self.state
             && let Progress::Fresh(shared, produce) = std::mem::replace(&mut self.state, Progress::Over)
         {
+            let span = Span::send(produce.message.topic());
             let produce = shared.compressed(produce);
             let operation = Operation::new(Arc::clone(&shared.core), Command::Produce(produce));
-            self.state = Progress::Running(Running { operation, _shared: shared });
+            self.state = Progress::Running(Running { operation, span, _shared: shared });
         }
-        let Progress::Running(Running { operation, .. }) = &mut self.state else {
+        let Progress::Running(Running { operation, span, .. }) = &mut self.state else {
             return Poll::Ready(Err(Error::DriverGone));
         };
-        let ended = std::task::ready!(Pin::new(operation).poll(cx));
+        let ended = std::task::ready!(span.inside(|| Pin::new(operation).poll(cx)));
         self.state = Progress::Over;
         match ended {
             Ok(Outcome::Sent(receipt)) => Poll::Ready(Ok(receipt)),

@@ -6,6 +6,7 @@
 //! The order inside a step: drain outputs; write what is dirty and report it as flushed; let the host feed what waited;
 //! again until nothing moves, at most [`ROUNDS`] times, the rest being left to the driver.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
@@ -44,8 +45,8 @@ pub(crate) enum Order {
 /// What a driver learns from its turn.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    /// When to take the next turn if nothing else happens.
-    pub(crate) deadline: Option<Moment>,
+    /// When to take the next turn if nothing else happens; not later than the machine's deadline.
+    pub(crate) wake_at: Moment,
     pub(crate) life: Life,
     /// Connections that are being written out.
     pub(crate) lingering: bool,
@@ -109,13 +110,15 @@ impl<M: Machine<Frame = Frame>, H: Host<M>> Shell<M, H> {
         look(&mut self.lock().host)
     }
 
-    /// The driver's turn: feeds what it read, fires what is due, writes, and hands over what is left to it.
+    /// The driver's turn: feeds what it read, fires what is due, writes, and hands over what is left to it. `timer` is the
+    /// moment that the driver's timer is armed for.
     pub(crate) fn turn(
         &self,
         woken: &[ConnId],
         inputs: &mut Vec<Input<Frame>>,
         orders: &mut Vec<Order>,
         after: &mut After,
+        timer: Moment,
     ) -> Turn {
         let mut inner = self.lock();
         let now = self.clock.now();
@@ -131,13 +134,15 @@ impl<M: Machine<Frame = Frame>, H: Host<M>> Shell<M, H> {
         }
         inner.settle(now, Pace::AtOnce);
         orders.append(&mut inner.orders);
-        let deadline = inner.machine.poll_timeout().map(|deadline| deadline.at);
-        inner.armed = deadline.unwrap_or(Moment::NEVER);
+        let deadline = inner.machine.poll_timeout().map_or(Moment::NEVER, |deadline| deadline.at);
+        // A timer that is armed for an earlier moment stays: to wake once for nothing is cheaper than to arm it anew with
+        // every answer that moves the deadline.
+        inner.armed = if timer > now.at { deadline.min(timer) } else { deadline };
         let turn = Turn {
-            deadline,
+            wake_at: inner.armed,
             life: inner.host.life(),
             lingering: inner.lingering > 0,
-            again: !inner.dirty.is_empty() || deadline.is_some_and(|at| at <= now.at),
+            again: !inner.dirty.is_empty() || deadline <= now.at,
         };
         std::mem::swap(&mut inner.after, after);
         turn
@@ -181,11 +186,13 @@ impl<M: Machine<Frame = Frame>, H: Host<M>> Shell<M, H> {
             return;
         }
         let now = self.clock.now();
-        for conn in inner.outbounds.ids() {
-            inner.machine.handle_input(now, Input::Closed { conn, cause: LinkError::Stopping });
-        }
-        inner.outbounds.clear();
-        inner.drain();
+        // The driver may end because the machine panicked, and may do so again: what waits must be told all the same.
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            for conn in inner.outbounds.ids() {
+                inner.machine.handle_input(now, Input::Closed { conn, cause: LinkError::Stopping });
+            }
+            inner.drain();
+        }));
         inner.outbounds.clear();
         inner.orders.clear();
         inner.dirty.clear();

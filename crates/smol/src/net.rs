@@ -45,6 +45,10 @@ struct Tcp;
 
 impl Connect for Tcp {
     fn connect(&self, endpoint: &Endpoint) -> Connecting {
+        if endpoint.tls() {
+            // Plain text where TLS is wanted would give away what it should protect.
+            return Box::pin(std::future::ready(Err(LinkError::Tls("this adapter has no TLS"))));
+        }
         let (host, port) = (endpoint.host().to_owned(), endpoint.port());
         Box::pin(async move {
             // An address is not looked up, which would take a thread.

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use rocketry_core::machine::{Endpoint, PeerInfo};
+use rocketry_core::machine::{Endpoint, LinkError, PeerInfo};
 use rocketry_driver::io::{Connect, Connected, Connecting, Listen, Reader, Runtime, Timer, Writer, first_of};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -49,6 +49,10 @@ struct Tcp;
 
 impl Connect for Tcp {
     fn connect(&self, endpoint: &Endpoint) -> Connecting {
+        if endpoint.tls() {
+            // Plain text where TLS is wanted would give away what it should protect.
+            return Box::pin(std::future::ready(Err(LinkError::Tls("this adapter has no TLS"))));
+        }
         let (host, port) = (endpoint.host().to_owned(), endpoint.port());
         Box::pin(async move {
             // An address is not looked up, which would take a thread.
@@ -57,7 +61,7 @@ impl Connect for Tcp {
             }
             match tokio::net::lookup_host((host.as_str(), port)).await {
                 Ok(addresses) => first_of(addresses, open).await,
-                Err(_) => Err(rocketry_core::machine::LinkError::Unresolved),
+                Err(_) => Err(LinkError::Unresolved),
             }
         })
     }

@@ -22,6 +22,7 @@ use super::slots::{Ran, Slots};
 use super::verdict::{Action, Answer};
 use crate::client::host::ClientHost;
 use crate::error::Error;
+use crate::span::Span;
 
 /// Messages that are begun in one poll before other tasks get their turn.
 const BUDGET: usize = 256;
@@ -102,8 +103,9 @@ where
                     }
                 }
             };
+            let span = Span::handle(&message);
             let received = Received::new(message, body);
-            if let Some((ticket, ran)) = slots.start(ticket, || handler(received)) {
+            if let Some((ticket, ran)) = slots.start(ticket, span, || handler(received)) {
                 verdicts.push(verdict(ticket, ran));
             }
         }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::span::Span;
 use crate::sync::lock;
 
 /// Running handlers.
@@ -26,6 +27,7 @@ pub(crate) struct Slots<T, F> {
 struct Slot<T, F> {
     future: Pin<Box<Option<F>>>,
     ticket: Option<T>,
+    span: Span,
     waker: Waker,
 }
 
@@ -69,12 +71,15 @@ impl<T, F: Future> Slots<T, F> {
     }
 
     /// Runs a handler as far as it goes. There must be room.
-    pub(crate) fn start(&mut self, ticket: T, make: impl FnOnce() -> F) -> Option<(T, Ran<F::Output>)> {
-        let Ok(future) = catch_unwind(AssertUnwindSafe(make)) else { return Some((ticket, Ran::Panicked)) };
+    pub(crate) fn start(&mut self, ticket: T, span: Span, make: impl FnOnce() -> F) -> Option<(T, Ran<F::Output>)> {
+        let Ok(future) = catch_unwind(AssertUnwindSafe(|| span.inside(make))) else {
+            return Some((ticket, Ran::Panicked));
+        };
         let at = self.free.pop().unwrap_or_else(|| self.add());
         let slot = &mut self.slots[at];
         slot.future.set(Some(future));
         slot.ticket = Some(ticket);
+        slot.span = span;
         self.poll(at)
     }
 
@@ -93,7 +98,12 @@ impl<T, F: Future> Slots<T, F> {
     fn add(&mut self) -> usize {
         let at = self.slots.len();
         let waker = SlotWaker { at, queued: AtomicBool::new(false), woken: Arc::clone(&self.woken) };
-        self.slots.push(Slot { future: Box::pin(None), ticket: None, waker: Waker::from(Arc::new(waker)) });
+        self.slots.push(Slot {
+            future: Box::pin(None),
+            ticket: None,
+            span: Span::none(),
+            waker: Waker::from(Arc::new(waker)),
+        });
         at
     }
 
@@ -101,7 +111,8 @@ impl<T, F: Future> Slots<T, F> {
         let slot = self.slots.get_mut(at)?;
         let future = slot.future.as_mut().as_pin_mut()?;
         let mut cx = Context::from_waker(&slot.waker);
-        let ran = match catch_unwind(AssertUnwindSafe(|| future.poll(&mut cx))) {
+        let span = &slot.span;
+        let ran = match catch_unwind(AssertUnwindSafe(|| span.inside(|| future.poll(&mut cx)))) {
             Ok(Poll::Pending) => return None,
             Ok(Poll::Ready(value)) => Ran::Ended(value),
             Err(_) => Ran::Panicked,
@@ -195,8 +206,8 @@ mod tests {
         let mut slots = Slots::new(2);
         let (one, two) = (Shared::default(), Shared::default());
         slots.poll_woken(&worker.waker(), |_: &str, _| {});
-        assert_eq!(slots.start("one", || gate(&one)), None);
-        assert_eq!(slots.start("two", || gate(&two)), None);
+        assert_eq!(slots.start("one", Span::none(), || gate(&one)), None);
+        assert_eq!(slots.start("two", Span::none(), || gate(&two)), None);
         assert_eq!((slots.room(), slots.running()), (0, 2));
         // Both could end, but only one was woken.
         (one.borrow_mut().1, two.borrow_mut().1) = (true, true);
@@ -207,7 +218,11 @@ mod tests {
         let mut ended = Vec::new();
         slots.poll_woken(&worker.waker(), |ticket, ran| ended.push((ticket, ran)));
         assert_eq!(ended, [("two", Ran::Ended(7))]);
-        assert_eq!(slots.start("three", || gate(&two)), Some(("three", Ran::Ended(7))), "the place is free again");
+        assert_eq!(
+            slots.start("three", Span::none(), || gate(&two)),
+            Some(("three", Ran::Ended(7))),
+            "the place is free again"
+        );
         assert_eq!(slots.cancel(), ["one"]);
         assert_eq!(slots.running(), 0);
         assert_eq!(Rc::strong_count(&one), 1, "a cancelled handler is dropped");
@@ -217,10 +232,10 @@ mod tests {
     fn a_panic_ends_one_handler_and_no_other() {
         let mut slots = Slots::new(1);
         let boom = || -> std::future::Ready<u8> { panic!("on purpose, while the handler is made") };
-        assert_eq!(slots.start(1, boom), Some((1, Ran::Panicked)));
+        assert_eq!(slots.start(1, Span::none(), boom), Some((1, Ran::Panicked)));
         let mut slots = Slots::new(1);
         let later = || std::future::poll_fn(|_| -> Poll<u8> { panic!("on purpose, while the handler runs") });
-        assert_eq!(slots.start(2, later), Some((2, Ran::Panicked)));
+        assert_eq!(slots.start(2, Span::none(), later), Some((2, Ran::Panicked)));
         assert_eq!(slots.room(), 1);
     }
 }
