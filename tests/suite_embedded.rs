@@ -1,0 +1,161 @@
+//! The scenarios on both runtimes, over sockets, against the embedded name server and broker.
+
+use std::future::Future;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::time::Duration;
+
+use rocketry_broker::{BrokerConfig, DelayLevels, Embedded, NameServerConfig};
+use rocketry_core::codec::header::Encoding;
+use rocketry_core::machine::{Endpoint, Now, Seed};
+use rocketry_driver::Client;
+use rocketry_driver::memory::Network;
+use rocketry_driver::server::{Listener, Server};
+use rocketry_testkit::harness::Failure;
+use rocketry_testkit::scenario::{self, Env, Outcome, Restart, Rt, SmolRt, TokioRt};
+
+/// A name server and broker in one, on a free port.
+struct Embed<R: Rt> {
+    address: SocketAddr,
+    server: Option<Server<Embedded>>,
+    stored: Option<Embedded>,
+    runtime: std::marker::PhantomData<R>,
+}
+
+fn machine(address: SocketAddr) -> impl FnOnce(Now, Seed) -> Embedded {
+    move |now, seed| {
+        let mut broker = BrokerConfig::new(address);
+        // Redeliveries and delays are as they are, only sooner.
+        broker.delay_levels = DelayLevels::new(vec![Duration::from_millis(50); 18]);
+        Embedded::new(NameServerConfig::new(), broker, seed, now)
+    }
+}
+
+impl<R: Rt> Embed<R> {
+    async fn start() -> Result<Self, Failure> {
+        let listener = Listener::<R::Net>::bind((Ipv4Addr::LOCALHOST, 0).into()).await?;
+        let address = listener.address().ok_or("a socket has an address")?;
+        let server = Some(listener.serve(machine(address))?);
+        Ok(Self { address, server, stored: None, runtime: std::marker::PhantomData })
+    }
+
+    fn env(&self) -> Env<R> {
+        Env::new(self.address.to_string(), self.address.to_string(), "embedded")
+    }
+}
+
+impl<R: Rt> Restart for Embed<R> {
+    fn kill(&mut self) -> Pin<Box<dyn Future<Output = Outcome> + '_>> {
+        Box::pin(async {
+            let server = self.server.take().ok_or("it is dead already")?;
+            self.stored = Some(server.stop().await.ok_or("somebody looks into it")?);
+            Ok(())
+        })
+    }
+
+    fn start(&mut self) -> Pin<Box<dyn Future<Output = Outcome> + '_>> {
+        Box::pin(async {
+            let stored = self.stored.take().ok_or("it lives")?;
+            let listener = Listener::<R::Net>::bind(self.address).await?;
+            self.server = Some(listener.serve(|_, _| stored)?);
+            Ok(())
+        })
+    }
+}
+
+fn play<R: Rt>(encoding: Encoding, scenario: impl AsyncFnOnce(&Env<R>) -> Outcome) {
+    let outcome: Outcome = R::run(async {
+        let embed = Embed::<R>::start().await?;
+        let env = embed.env().with_header(encoding);
+        env.within(60, scenario(&env)).await
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure:?}"));
+}
+
+macro_rules! suite {
+    ($($name:ident),+ $(,)?) => {
+        mod tokio {
+            use super::*;
+
+            $(#[test]
+            fn $name() {
+                play::<TokioRt>(Encoding::Json, scenario::$name);
+            })+
+        }
+
+        mod smol {
+            use super::*;
+
+            $(#[test]
+            fn $name() {
+                play::<SmolRt>(Encoding::Json, scenario::$name);
+            })+
+        }
+    };
+}
+
+suite! {
+    many_out_and_back,
+    oneway_arrives,
+    a_failed_handler_sees_its_message_again,
+    a_panic_means_retry,
+    a_cancelled_handler_means_retry,
+    two_consumers_share_and_one_leaves,
+    graceful_shutdown_drains,
+    deliveries_are_answered_by_hand,
+    shutdown_inside_a_handler_ends,
+    unfinished_sends_end_at_the_deadline,
+    dropped_handles_close_the_client,
+}
+
+#[test]
+fn many_out_and_back_with_binary_headers() {
+    play::<TokioRt>(Encoding::Binary, scenario::many_out_and_back);
+    play::<SmolRt>(Encoding::Binary, scenario::many_out_and_back);
+}
+
+fn restart<R: Rt>() {
+    let outcome: Outcome = R::run(async {
+        let mut embed = Embed::<R>::start().await?;
+        let env = embed.env();
+        env.within(60, scenario::a_restarted_broker_is_found_again(&env, &mut embed)).await
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure:?}"));
+}
+
+#[test]
+fn a_restarted_broker_is_found_again_on_tokio() {
+    restart::<TokioRt>();
+}
+
+#[test]
+fn a_restarted_broker_is_found_again_on_smol() {
+    restart::<SmolRt>();
+}
+
+/// Client and servers in one process, without a socket.
+fn in_memory<R: Rt>() {
+    let outcome: Outcome = R::run(async {
+        let network = Network::new();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 10_911));
+        let listener = Listener::<R::Net>::in_memory(&network, Endpoint::from(address));
+        let _server = listener.serve(machine(address))?;
+        let client = Client::<R::Net>::builder().name_servers(address.to_string()).connector(network).build()?;
+        let producer = client.producer("in-memory").start().await?;
+        let receipt = producer.send(rocketry_core::Message::new("memory", "no socket was used")?).await?;
+        let consumer = client.consumer("in-memory-too").subscribe("memory", "*");
+        let consumer = consumer.start_at(rocketry_core::StartAt::First).start().await?;
+        let delivery = consumer.deliveries().next().await.ok_or("the stream ended")?;
+        assert_eq!((delivery.id(), delivery.body()), (receipt.message_id, &b"no socket was used"[..]));
+        delivery.succeed();
+        client.shutdown(Duration::from_secs(5)).await?;
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure:?}"));
+}
+
+#[test]
+fn client_and_servers_live_in_one_process_without_sockets() {
+    in_memory::<TokioRt>();
+    in_memory::<SmolRt>();
+}
