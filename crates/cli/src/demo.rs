@@ -11,9 +11,9 @@ use futures_util::StreamExt;
 use futures_util::future::{Either, join, join_all, select};
 use futures_util::stream::FuturesUnordered;
 use indicatif::ProgressBar;
-use rocketry_core::{Message, StartAt};
+use rocketry_core::{Message, Notice, StartAt};
 use rocketry_driver::io::Runtime;
-use rocketry_driver::{Action, Client, Consumer, Producer, Received};
+use rocketry_driver::{Action, Client, Consumer, Notices, Producer, Received};
 use serde_json::json;
 
 use crate::args::Demo;
@@ -37,7 +37,13 @@ pub(crate) async fn run<R: Runtime>(args: &Demo, out: Output, interrupt: &Interr
     let new_client = || Client::<R>::builder().name_servers(&names).build().map_err(session::failed);
     let clients = [new_client()?, new_client()?, new_client()?];
     let producer = clients[0].producer("demo-producers").start().await.map_err(session::failed)?;
+    let notices = [clients[1].notices(), clients[2].notices()];
     let members = [member(&clients[1]).await?, member(&clients[2]).await?];
+    let [first, second] = notices;
+    let shared = join(owns(first, QUEUES / 2), owns(second, QUEUES / 2));
+    if let Either::Right(_) = select(pin!(shared), pin!(session::sleep::<R>(PATIENCE))).await {
+        return Err(Failure::operation("the two members did not come to share the queues"));
+    }
 
     let ledger = Ledger::new(args.messages)?;
     let began = Instant::now();
@@ -56,6 +62,18 @@ pub(crate) async fn run<R: Runtime>(args: &Demo, out: Output, interrupt: &Interr
 async fn member<R: Runtime>(client: &Client<R>) -> Result<Consumer, Failure> {
     let consumer = client.consumer("demo-group").subscribe(TOPIC, "*").start_at(StartAt::First);
     consumer.start().await.map_err(session::failed)
+}
+
+/// Waits until a member owns so many queues. Before that, the first member may read what the second one will be given.
+async fn owns(mut notices: Notices, count: u32) {
+    while let Some(notice) = notices.next().await {
+        if let Notice::Assigned { topic, queues, .. } = notice
+            && topic.as_str() == TOPIC
+            && queues.len() == count as usize
+        {
+            return;
+        }
+    }
 }
 
 async fn send_all(count: u64, producer: &Producer, ledger: &Ledger) {
