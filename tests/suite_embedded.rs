@@ -106,6 +106,7 @@ suite! {
     shutdown_inside_a_handler_ends,
     unfinished_sends_end_at_the_deadline,
     dropped_handles_close_the_client,
+    dropped_sends_leave_nothing_behind,
 }
 
 #[test]
@@ -158,4 +159,36 @@ fn in_memory<R: Rt>() {
 fn client_and_servers_live_in_one_process_without_sockets() {
     in_memory::<TokioRt>();
     in_memory::<SmolRt>();
+}
+
+/// The whole way of a message fits a small stack (`cases.md` API-03).
+#[test]
+fn a_small_stack_is_enough() {
+    let thread = std::thread::Builder::new().stack_size(512 * 1024).spawn(|| {
+        let runtime = ::tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let embed = Embed::<TokioRt>::start().await?;
+            scenario::a_failed_handler_sees_its_message_again(&embed.env()).await
+        })
+    });
+    let outcome = thread.expect("a thread").join().expect("no overflow");
+    outcome.unwrap_or_else(|failure| panic!("{failure:?}"));
+}
+
+/// No task outlives its runtime, and who holds a handle is told (`cases.md` SHU-08).
+#[test]
+fn a_runtime_that_goes_takes_its_clients_with_it() {
+    let runtime = ::tokio::runtime::Runtime::new().expect("a runtime");
+    let (client, producer, server) = runtime.block_on(async {
+        let embed = Embed::<TokioRt>::start().await.expect("a free port");
+        let client = embed.env().client().expect("good settings");
+        let producer = client.producer("orphans").start().await.expect("the server is there");
+        (client, producer, embed)
+    });
+    drop(runtime);
+    assert!(client.is_closed());
+    let late = SmolRt::run(producer.send(rocketry_core::Message::new("late", "body").expect("a good message")));
+    assert!(late.expect_err("nobody drives the client").is_closed());
+    SmolRt::run(client.shutdown(Duration::from_secs(1))).expect("it is closed already");
+    drop(server);
 }

@@ -1,4 +1,27 @@
-//! The runtime-neutral shell around the client machine.
+//! The runtime-neutral shell around the client machine: handles, workers, and the one future that waits.
+//!
+//! Applications use it through `rocketry-tokio` or `rocketry-smol`, which export its types. It needs the standard library
+//! alone; a runtime is a type that implements [`io::Runtime`]: sockets, one timer, a way to spawn.
+//!
+//! # How a call goes
+//!
+//! The machine stands behind one short lock. Whoever has an input for it, be it a caller who sends, the driver whose socket
+//! can be read, or a timer, takes a *step*: feed the machine, take all its outputs, write without blocking what there is to
+//! write, note who is to be woken, release the lock, wake them. So a lone send costs one wake-up, its caller's. With many
+//! operations in flight their frames are gathered, and the driver writes them together.
+//!
+//! What a step cannot do it leaves to the [`Driver`]: connecting, waiting for sockets and timers. It reads and decodes
+//! outside the lock, and yields to the runtime when it has had its share.
+//!
+//! # What it promises
+//!
+//! - Nothing is spawned but the driver, and that only by [`ClientBuilder::build`]; [`Client::closed`] joins it.
+//! - A dropped future of a call cancels the call. A dropped client closes. A driver that is dropped, with its runtime or
+//!   without, ends every call with what is known about it.
+//! - Commands that find no room wait in order; nobody overtakes.
+//! - A message whose handler fails, panics or is dropped comes again, at once.
+//! - Bodies are inflated before their handler begins, outside the lock, within one budget for the whole client.
+//! - What was flushed is reported before a connection is reported closed, so that `NotSent` can be relied on.
 #![forbid(unsafe_code)]
 
 mod client;

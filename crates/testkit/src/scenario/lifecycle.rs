@@ -171,6 +171,43 @@ pub async fn unfinished_sends_end_at_the_deadline<R: Rt>(env: &Env<R>) -> Outcom
     ensure(results.len() == 100, || format!("{} of 100 sends have ended", results.len()))
 }
 
+/// Sends whose futures are dropped at any point leave nothing behind: what comes after them works, and nothing is
+/// unfinished at the end.
+///
+/// # Errors
+/// What differs.
+pub async fn dropped_sends_leave_nothing_behind<R: Rt>(env: &Env<R>) -> Outcome {
+    let client = env.client()?;
+    let topic = env.create_topic(&client, "given-up", 4).await?;
+    let producer = client.producer(env.name("given-up-producers")).start().await?;
+    let mut sends = Vec::new();
+    for number in 0..300 {
+        let send = producer.send(Message::new(topic.as_str(), number.to_string())?);
+        // Some are dropped before anything happened, some on their way, some when the answer is there.
+        sends.push(polled(send, number % 3));
+    }
+    let given_up = all(sends).await.iter().filter(|ended| !**ended).count();
+    ensure(given_up > 0, || "no send was given up".into())?;
+    send(&producer, &topic, 50).await?;
+    let report = client.shutdown(Duration::from_secs(5)).await?;
+    ensure(report.unfinished_sends == 0, || format!("{report:?}"))
+}
+
+/// Polls a future so many times and drops it. Whether it ended before.
+async fn polled(future: impl Future, times: usize) -> bool {
+    let mut future = std::pin::pin!(future);
+    let mut left = times;
+    std::future::poll_fn(|cx| {
+        if left == 0 {
+            return std::task::Poll::Ready(false);
+        }
+        left -= 1;
+        let ended = future.as_mut().poll(cx).is_ready();
+        if ended || left == 0 { std::task::Poll::Ready(ended) } else { std::task::Poll::Pending }
+    })
+    .await
+}
+
 /// Dropping all handles ends the driver; nothing that was there goes on.
 ///
 /// # Errors

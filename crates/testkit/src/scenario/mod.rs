@@ -29,8 +29,8 @@ use rocketry_machine::Endpoint;
 use crate::harness::{Failure, ensure};
 
 pub use lifecycle::{
-    deliveries_are_answered_by_hand, dropped_handles_close_the_client, graceful_shutdown_drains,
-    shutdown_inside_a_handler_ends, unfinished_sends_end_at_the_deadline,
+    deliveries_are_answered_by_hand, dropped_handles_close_the_client, dropped_sends_leave_nothing_behind,
+    graceful_shutdown_drains, shutdown_inside_a_handler_ends, unfinished_sends_end_at_the_deadline,
 };
 pub use recovery::{Restart, a_restarted_broker_is_found_again};
 pub use redelivery::{a_cancelled_handler_means_retry, a_failed_handler_sees_its_message_again, a_panic_means_retry};
