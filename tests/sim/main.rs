@@ -1,5 +1,7 @@
 //! Client, broker and name-server machines in virtual time: the real ones, with the real codec between them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
 mod apps;
 
 use std::time::Duration;

@@ -34,6 +34,7 @@ use crate::peers::guard;
 pub struct Case {
     name: String,
     limit: Duration,
+    only_long: bool,
     run: Arc<Work>,
 }
 
@@ -42,13 +43,20 @@ type Work = dyn Fn(&Ctx) -> Result<(), Failure> + Send + Sync;
 impl Case {
     /// A case with a limit of five minutes.
     pub fn new(name: impl Into<String>, run: impl Fn(&Ctx) -> Result<(), Failure> + Send + Sync + 'static) -> Self {
-        Self { name: name.into(), limit: Duration::from_secs(300), run: Arc::new(run) }
+        Self { name: name.into(), limit: Duration::from_secs(300), only_long: false, run: Arc::new(run) }
     }
 
     /// With another limit.
     #[must_use]
     pub const fn within(mut self, limit: Duration) -> Self {
         self.limit = limit;
+        self
+    }
+
+    /// For runs with `--long` alone; others count it as filtered out.
+    #[must_use]
+    pub const fn only_long(mut self) -> Self {
+        self.only_long = true;
         self
     }
 }
@@ -101,12 +109,6 @@ impl Mode {
     }
 }
 
-/// Whether the command line asks for long forms (`--long`), for suites that choose their cases by it.
-#[must_use]
-pub fn is_long() -> bool {
-    std::env::args().any(|word| word == "--long")
-}
-
 /// Runs the cases that the command line chooses and prints what `cargo test` prints.
 #[must_use]
 pub fn main(cases: &[Case]) -> ExitCode {
@@ -132,7 +134,8 @@ struct Run {
 
 impl Run {
     fn cases(&self, cases: &[Case], mode: impl FnOnce() -> Mode, out: &mut dyn Write) -> bool {
-        let chosen: Vec<&Case> = cases.iter().filter(|case| self.args.choose(&case.name)).collect();
+        let fits = |case: &&Case| self.args.choose(&case.name) && (self.args.long || !case.only_long);
+        let chosen: Vec<&Case> = cases.iter().filter(fits).collect();
         if self.args.list {
             chosen.iter().for_each(|case| say(out, &format!("{}: test", case.name)));
             return true;

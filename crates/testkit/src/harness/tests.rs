@@ -61,6 +61,16 @@ fn words_choose_cases_and_the_rest_is_counted() {
 }
 
 #[test]
+fn long_cases_wait_for_a_long_run() {
+    let cases =
+        [Case::new("short", |_| Ok(())), Case::new("long", |ctx| ensure(ctx.long(), || "short".into())).only_long()];
+    let (good, text) = run(&cases, "", || Mode::Run);
+    assert!(good && text.contains("1 passed; 0 failed; 0 ignored; 0 measured; 1 filtered out"), "{text}");
+    let (good, text) = run(&cases, "--long", || Mode::Run);
+    assert!(good && text.contains("2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out"), "{text}");
+}
+
+#[test]
 fn a_missing_piece_ignores_or_fails_and_never_passes() {
     let (good, text) = run(&three(), "", || Mode::of(None, missing));
     assert!(good);
