@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use rocketry_testkit::harness::{Case, Ctx, Failure, ensure, main as run_cases};
-use rocketry_testkit::peers::{Apache, ApacheVersion, BrokerOptions};
+use rocketry_testkit::peers::{Apache, ApacheVersion, BrokerOptions, JavaClient};
 use serde_json::Value;
 
 /// For one run of the Java client.
@@ -18,6 +18,9 @@ fn main() -> ExitCode {
     let mut cases = Vec::new();
     for version in ApacheVersion::ALL {
         cases.push(Case::new(format!("java_round_trip_on_{version}"), move |ctx| round_trip(ctx, version)));
+        let own =
+            Case::new(format!("java_{version}_round_trip_on_its_own_release"), move |ctx| own_client(ctx, version));
+        cases.push(own.only_long());
         cases.push(Case::new(format!("mqadmin_makes_a_topic_on_{version}"), move |ctx| mqadmin(ctx, version)));
         cases.push(Case::new(format!("acknowledged_messages_survive_kill_9_on_{version}"), move |ctx| {
             survive_a_kill(ctx, version)
@@ -39,7 +42,18 @@ fn set(lines: &[Value], field: &str) -> BTreeSet<String> {
 
 /// Sends with Java, reads with Java in a new group, and compares bodies.
 fn there_and_back(ctx: &Ctx, apache: &Apache, topic: &str, size: usize, options: &[&str]) -> Result<(), Failure> {
-    let (java, name_server) = (ctx.java(JAVA)?, apache.name_server());
+    there_and_back_by(&ctx.java(JAVA)?, ctx, apache, topic, size, options)
+}
+
+fn there_and_back_by(
+    java: &JavaClient,
+    ctx: &Ctx,
+    apache: &Apache,
+    topic: &str,
+    size: usize,
+    options: &[&str],
+) -> Result<(), Failure> {
+    let name_server = apache.name_server();
     let count = if ctx.long() { "2000" } else { "100" };
     let (size, group) = (size.to_string(), ctx.name("readers"));
     let produce = [&["produce", &name_server, topic, "writers", count, &size], options].concat();
@@ -57,6 +71,15 @@ fn round_trip(ctx: &Ctx, version: ApacheVersion) -> Result<(), Failure> {
     let topic = ctx.name("round");
     apache.create_topic(&topic, 4)?;
     there_and_back(ctx, &apache, &topic, 64, &["tag=blue", "property.colour=#00f"])
+}
+
+/// The driver compiles against each release's client. Those of 4.x are fetched by this case alone.
+fn own_client(ctx: &Ctx, version: ApacheVersion) -> Result<(), Failure> {
+    let apache = ctx.apache(version)?;
+    let topic = ctx.name("own");
+    apache.create_topic(&topic, 4)?;
+    let java = ctx.java(version)?.property("rocketmq.serialize.type", "ROCKETMQ");
+    there_and_back_by(&java, ctx, &apache, &topic, 64, &[])
 }
 
 fn compressed(ctx: &Ctx, codec: &str) -> Result<(), Failure> {

@@ -253,14 +253,7 @@ impl Apache {
         command.arg(format!("-Duser.home={}", self.home.display()));
         command.args(["-Dtls.server.mode=disabled", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]);
         command.arg(format!("-Xmx{heap}"));
-        command.args(["--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED"]);
-        if self.version.is_4() {
-            command.args([
-                "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
-                "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
-                "--add-opens=java.base/java.lang=ALL-UNNAMED",
-            ]);
-        }
+        command.args(self.version.module_flags());
         command.arg("-cp").arg(self.jars.join("*")).current_dir(&self.home);
         command
     }

@@ -28,7 +28,19 @@ impl ApacheVersion {
         }
     }
 
-    pub(super) const fn is_4(self) -> bool {
+    /// What its classes reach for inside a JVM of version 9 and later (broker 14).
+    pub(super) fn module_flags(self) -> impl Iterator<Item = &'static str> {
+        const ALL: [&str; 2] =
+            ["--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED"];
+        const OLD: [&str; 3] = [
+            "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+            "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
+            "--add-opens=java.base/java.lang=ALL-UNNAMED",
+        ];
+        ALL.into_iter().chain(OLD.into_iter().filter(move |_| self.is_4()))
+    }
+
+    const fn is_4(self) -> bool {
         matches!(self, Self::V4_2_0 | Self::V4_9_7)
     }
 }

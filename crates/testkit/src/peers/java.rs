@@ -15,6 +15,7 @@ use super::{Unavailable, maven};
 /// A release of the Java client, compiled with the driver program.
 #[derive(Clone, Debug)]
 pub struct JavaClient {
+    version: ApacheVersion,
     classpath: String,
     properties: Vec<String>,
 }
@@ -36,7 +37,11 @@ impl JavaClient {
         super::tools()?;
         let jars = maven::jars(&format!("client-{version}"), &["rocketmq-client"], version.text())?;
         let classes = Self::compile(version, &jars)?;
-        Ok(Self { classpath: format!("{}:{}", classes.display(), jars.join("*").display()), properties: Vec::new() })
+        Ok(Self {
+            version,
+            classpath: format!("{}:{}", classes.display(), jars.join("*").display()),
+            properties: Vec::new(),
+        })
     }
 
     /// The same with a system property of the JVM, for example `rocketmq.serialize.type` = `ROCKETMQ`.
@@ -55,7 +60,7 @@ impl JavaClient {
         command.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]);
         // A member whose first division found no broker yet asks again after two seconds instead of twenty.
         command.args(["-Drocketmq.client.logLevel=ERROR", "-Drocketmq.client.rebalance.waitInterval=2000"]);
-        command.args(&self.properties);
+        command.args(self.version.module_flags()).args(&self.properties);
         command.arg("-cp").arg(&self.classpath).arg("Driver").args(words);
         Ok(JavaRun { process: Process::start(&mut command)?, words: words.join(" ") })
     }
