@@ -55,6 +55,8 @@ fn round_trips(cases: &mut Vec<Case>) {
         play!(cases, SmolRt, version, Encoding::Binary, a_failed_handler_sees_its_message_again);
         play!(cases, TokioRt, version, Encoding::Binary, two_consumers_share_and_one_leaves);
         play!(cases, SmolRt, version, Encoding::Json, two_consumers_share_and_one_leaves);
+        play!(cases, TokioRt, version, Encoding::Json, a_killed_member_loses_nothing);
+        play!(cases, SmolRt, version, Encoding::Binary, a_killed_member_loses_nothing);
     }
 }
 

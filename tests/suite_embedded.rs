@@ -101,6 +101,7 @@ suite! {
     a_panic_means_retry,
     a_cancelled_handler_means_retry,
     two_consumers_share_and_one_leaves,
+    a_killed_member_loses_nothing,
     graceful_shutdown_drains,
     deliveries_are_answered_by_hand,
     shutdown_inside_a_handler_ends,

@@ -35,7 +35,7 @@ pub use lifecycle::{
 pub use recovery::{Restart, a_restarted_broker_is_found_again};
 pub use redelivery::{a_cancelled_handler_means_retry, a_failed_handler_sees_its_message_again, a_panic_means_retry};
 pub use round_trip::{many_out_and_back, oneway_arrives};
-pub use share::two_consumers_share_and_one_leaves;
+pub use share::{a_killed_member_loses_nothing, two_consumers_share_and_one_leaves};
 
 /// How a scenario ends.
 pub type Outcome = Result<(), Failure>;

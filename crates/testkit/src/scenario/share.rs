@@ -6,7 +6,7 @@ use std::time::Duration;
 use rocketry_core::{Message, Notice, StartAt};
 use rocketry_driver::{Client, Consumer, Notices, Producer};
 
-use super::{Env, Outcome, Rt, Watched, Worker, all, beside};
+use super::{Env, Outcome, Rt, Watched, Worker, all, beside, race};
 use crate::harness::{Failure, ensure};
 
 /// Messages of one round.
@@ -28,7 +28,16 @@ async fn member<R: Rt>(
     who: &'static str,
     seen: &Watched<Seen>,
 ) -> Result<Member<R>, Failure> {
-    let client = env.client()?;
+    join(env, env.client()?, topic, who, seen).await
+}
+
+async fn join<R: Rt>(
+    env: &Env<R>,
+    client: Client<R::Net>,
+    topic: &str,
+    who: &'static str,
+    seen: &Watched<Seen>,
+) -> Result<Member<R>, Failure> {
     let notices = client.notices();
     let group = env.name("sharing");
     let consumer = client.consumer(group).subscribe(topic, "*").start_at(StartAt::First).start().await?;
@@ -102,6 +111,53 @@ pub async fn two_consumers_share_and_one_leaves<R: Rt>(env: &Env<R>) -> Outcome 
             let sent = send_round(&producer, &topic).await?;
             arrives(&seen, &sent).await?;
             Ok(())
+        })
+        .await
+    })
+    .await
+}
+
+/// Two members share; one of them is killed in the middle of its work, its connections closed without a goodbye. The
+/// other takes its queues and what it had not finished. A new member comes, and they share again. All messages arrive.
+///
+/// # Errors
+/// What differs.
+pub async fn a_killed_member_loses_nothing<R: Rt>(env: &Env<R>) -> Outcome {
+    let sender = env.client()?;
+    let topic = env.create_topic(&sender, "killed-member", 4).await?;
+    let producer = sender.producer(env.name("killed-producers")).start().await?;
+    let seen: Watched<Seen> = Watched::new(Vec::new());
+    let mut one = member(env, &topic, "one", &seen).await?;
+    let one_worker = one.worker;
+    beside(vec![one_worker], async {
+        owns(&mut one.notices, &topic, 4).await?;
+        let (victim, driver) = env.builder().build_parts()?;
+        let work = async {
+            // The handle outlives the driver: a dropped client would say goodbye.
+            let mut two = join(env, victim.clone(), &topic, "two", &seen).await?;
+            beside(vec![two.worker], async {
+                owns(&mut two.notices, &topic, 2).await?;
+                owns(&mut one.notices, &topic, 2).await?;
+                let sent = send_round(&producer, &topic).await?;
+                // It dies with messages cached, and perhaps with some handled that are not saved.
+                seen.until(|seen| seen.iter().any(|(who, _)| *who == "two")).await;
+                Ok(sent)
+            })
+            .await
+        };
+        let dies = async {
+            driver.await;
+            Err(Failure::from("the driver ended by itself"))
+        };
+        // Whoever drops the driver first has killed the client: nobody is left to say goodbye.
+        let sent = race(work, dies).await?;
+        arrives(&seen, &sent).await?;
+        owns(&mut one.notices, &topic, 4).await?;
+        let mut again = member(env, &topic, "again", &seen).await?;
+        beside(vec![again.worker], async {
+            owns(&mut again.notices, &topic, 2).await?;
+            let sent = send_round(&producer, &topic).await?;
+            arrives(&seen, &sent).await.map(drop)
         })
         .await
     })
