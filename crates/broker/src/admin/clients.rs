@@ -100,3 +100,58 @@ fn body(topic: &str, wanted: &Subscription) -> heartbeat::Subscription {
         topic: topic.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+    use rocketry_codec::body::heartbeat::{ConsumerData, HeartbeatData, ProducerData};
+    use rocketry_codec::request::Heartbeat;
+    use std::prelude::v1::*;
+    use std::vec;
+
+    #[test]
+    fn connections_of_groups() {
+        let mut world = World::new();
+        let client = world.connect();
+        let consumers = GetConsumerConnectionList { consumer_group: "g".into(), ..Default::default() };
+        let producers = GetProducerConnectionList { producer_group: "p".into(), ..Default::default() };
+        let frame = world.ask(client, &consumers, "");
+        assert_eq!((frame.code(), frame.remark().as_deref()), (206, Some("the consumer group[g] not online")));
+        assert_eq!(world.ask(client, &producers, "").code(), 1);
+
+        let wanted = heartbeat::Subscription {
+            topic: "T".into(),
+            expression: "a".into(),
+            tags: ["a".into()].into(),
+            tag_codes: [97].into(),
+            version_ms: 9,
+            ..heartbeat::Subscription::default()
+        };
+        let data = HeartbeatData {
+            client_id: "me".into(),
+            consumers: vec![ConsumerData {
+                group: "g".into(),
+                consume_from_where: consume_from::FIRST.into(),
+                subscriptions: vec![wanted.clone()],
+                ..ConsumerData::default()
+            }],
+            producers: vec![ProducerData { group: "p".into() }],
+            ..HeartbeatData::default()
+        };
+        world.ask(client, &Heartbeat::default(), data.encode());
+        let frame = world.ask(client, &consumers, "");
+        let reply = ConsumerConnection::decode(frame.body()).expect("connections");
+        let connection = &reply.connections[0];
+        assert_eq!((&*connection.client_id, &*connection.address), ("me", "127.0.0.1:40001"));
+        assert_eq!((connection.language.as_deref(), connection.version), (Some("RUST"), 479));
+        assert_eq!(reply.consume_from_where.as_deref(), Some(consume_from::FIRST));
+        assert_eq!(reply.consume_type.as_deref(), Some(consume_type::PUSH));
+        assert_eq!(reply.message_model.as_deref(), Some(message_model::CLUSTERING));
+        assert_eq!(reply.subscriptions["T"], wanted);
+        let frame = world.ask(client, &producers, "");
+        assert_eq!(ProducerConnection::decode(frame.body()).expect("connections").connections.len(), 1);
+        let who = QueryTopicConsumeByWho { topic: "T".into(), ..Default::default() };
+        assert_eq!(world.ask(client, &who, "").body().as_ref(), br#"{"groupList":["g"]}"#);
+    }
+}

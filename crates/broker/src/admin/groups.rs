@@ -103,3 +103,52 @@ fn group_body(group: &str, config: &GroupConfig) -> GroupBody {
         ..GroupBody::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+    use rocketry_codec::request::{
+        CreateSubscriptionGroup, GetAllSubscriptionGroupConfig, QueryConsumerOffset, UpdateConsumerOffset,
+    };
+    use std::prelude::v1::*;
+
+    #[test]
+    fn groups_are_created_read_and_deleted() {
+        let mut world = World::with(|config| {
+            config.auto_create_groups = false;
+            config.topics.push(crate::config::TopicSpec::new("T", 1));
+        });
+        let admin = world.connect();
+        let read = GetSubscriptionGroupConfig { group: "g".into(), ..GetSubscriptionGroupConfig::default() };
+        assert_eq!(world.ask(admin, &read, "").code(), 26);
+        world.with_group("g", |config| config.retry_max_times = 3);
+        let frame = world.ask(admin, &read, "");
+        assert_eq!(GroupBody::decode(frame.body()).expect("a group").retry_max_times, 3);
+        let all = world.ask(admin, &GetAllSubscriptionGroupConfig::default(), "");
+        let all = GroupConfigs::decode(all.body()).expect("a table");
+        assert_eq!((all.groups.len(), all.data_version.counter), (1, 1));
+
+        let commit = UpdateConsumerOffset {
+            consumer_group: "g".into(),
+            topic: "T".into(),
+            commit_offset: 5,
+            ..UpdateConsumerOffset::default()
+        };
+        let query =
+            QueryConsumerOffset { consumer_group: "g".into(), topic: "T".into(), ..QueryConsumerOffset::default() };
+        world.ask(admin, &commit, "");
+        for (clean, code) in [(false, 0), (true, 22)] {
+            let delete = DeleteSubscriptionGroup {
+                group_name: "g".into(),
+                clean_offset: clean,
+                ..DeleteSubscriptionGroup::default()
+            };
+            assert_eq!(world.ask(admin, &delete, "").code(), 0);
+            assert_eq!(world.ask(admin, &query, "").code(), code, "positions outlive their group unless told");
+        }
+        assert_eq!(world.ask(admin, &read, "").code(), 26);
+        let bad = GroupBody { group: "a b".into(), ..GroupBody::default() };
+        assert_eq!(world.ask(admin, &CreateSubscriptionGroup::default(), bad.encode()).code(), 29);
+    }
+}

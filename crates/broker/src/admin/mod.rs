@@ -51,3 +51,25 @@ fn view_message(state: &State, shell: &mut Shell, call: &Call<'_>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{World, messages};
+    use rocketry_codec::ids::OffsetId;
+    use std::prelude::v1::*;
+
+    #[test]
+    fn a_message_is_found_by_its_id() {
+        let mut world = World::new();
+        let client = world.connect();
+        let sent = world.send(client, "T", 0, "", "x");
+        let id: OffsetId = sent.id.parse().expect("an offset id");
+        let view = |offset| ViewMessage { offset, ..ViewMessage::default() };
+        let frame = world.ask(client, &view(id.offset), "");
+        assert_eq!(messages(&frame)[0].offset_id(), id);
+        let frame = world.ask(client, &view(7), "");
+        let remark = "can not find message by the offset, 7";
+        assert_eq!((frame.code(), frame.remark().as_deref()), (1, Some(remark)));
+    }
+}

@@ -104,3 +104,93 @@ fn reset_queues(state: &mut State, request: &ResetOffset<'_>) -> Result<BTreeMap
 fn queue_name(state: &State, topic: &str, queue_id: i32) -> QueueName {
     QueueName { topic: topic.into(), broker_name: String::from(&*state.config.name), queue_id }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{START, World, pull};
+    use core::time::Duration;
+    use rocketry_codec::request::{PullMessage, QueryConsumerOffset, UpdateConsumerOffset};
+    use rocketry_machine::ConnId;
+    use std::prelude::v1::*;
+
+    /// Three messages in queue 0 of `T`, 10 ms apart, and a group that has consumed two of them.
+    fn world() -> (World, ConnId) {
+        let mut world = World::with(|config| config.topics.push(crate::config::TopicSpec::new("T", 2)));
+        let client = world.connect();
+        for _ in 0..3 {
+            world.send(client, "T", 0, "", "x");
+            world.pass(Duration::from_millis(10));
+        }
+        world.ask(client, &PullMessage { sys_flag: 5, commit_offset: 2, ..pull("g", "T", 0, 1) }, "");
+        (world, client)
+    }
+
+    fn to(offset: Option<i64>, timestamp: i64) -> ResetOffset<'static> {
+        ResetOffset {
+            group: "g".into(),
+            topic: "T".into(),
+            queue_id: -1,
+            offset,
+            timestamp,
+            is_force: true,
+            ..ResetOffset::default()
+        }
+    }
+
+    fn position(world: &mut World, client: ConnId) -> Option<String> {
+        let query =
+            QueryConsumerOffset { consumer_group: "g".into(), topic: "T".into(), ..QueryConsumerOffset::default() };
+        world.ask(client, &query, "").field("offset").map(|offset| offset.into_owned())
+    }
+
+    #[test]
+    fn statistics_of_a_group() {
+        let (mut world, client) = world();
+        let stats = GetConsumeStats { consumer_group: "g".into(), ..GetConsumeStats::default() };
+        let frame = world.ask(client, &stats, "");
+        let stats = ConsumeStats::decode(frame.body()).expect("a table");
+        let queue = stats.queues.iter().next().expect("a queue").1;
+        let expected =
+            QueueProgress { broker_offset: 3, consumer_offset: 2, last_timestamp_ms: START + 10, pull_offset: 3 };
+        assert_eq!((queue, stats.queues.len()), (&expected, 2));
+    }
+
+    #[test]
+    fn a_reset_is_told_by_the_next_pull() {
+        let (mut world, client) = world();
+        let frame = world.ask(client, &to(Some(2), -1), "");
+        assert_eq!(frame.code(), 1, "queue 1 ends before 2: nothing is moved");
+        assert_eq!(position(&mut world, client).as_deref(), Some("2"));
+        let only = ResetOffset { queue_id: 0, ..to(Some(1), -1) };
+        let moved = ResetOffsets::decode(world.ask(client, &only, "").body()).expect("a table");
+        assert_eq!(moved.offsets.into_values().collect::<Vec<_>>(), [1]);
+        assert_eq!(position(&mut world, client).as_deref(), Some("1"));
+        let commit = UpdateConsumerOffset {
+            consumer_group: "g".into(),
+            topic: "T".into(),
+            commit_offset: 3,
+            ..UpdateConsumerOffset::default()
+        };
+        let frame = world.ask(client, &commit, "");
+        assert_eq!((frame.code(), frame.remark().as_deref()), (0, Some("Offset has been previously reset")));
+        assert_eq!(position(&mut world, client).as_deref(), Some("1"));
+        let frame = world.ask(client, &pull("g", "T", 0, 3), "");
+        assert_eq!((frame.code(), frame.remark().as_deref()), (21, Some("OFFSET_RESET")));
+        assert_eq!(frame.field("nextBeginOffset").as_deref(), Some("1"));
+        assert_eq!(world.ask(client, &pull("g", "T", 0, 1), "").code(), 0);
+        world.ask(client, &commit, "");
+        assert_eq!(position(&mut world, client).as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn resets_by_time_and_to_the_end() {
+        let (mut world, client) = world();
+        for (timestamp, expected) in [(-1, 3), (START + 10, 1), (START - 5, 0), (START + 500, 3)] {
+            let moved = ResetOffsets::decode(world.ask(client, &to(None, timestamp), "").body()).expect("a table");
+            assert_eq!(moved.offsets.into_values().collect::<Vec<_>>(), [expected, 0], "{timestamp}");
+        }
+        assert_eq!(world.ask(client, &ResetOffset { topic: "?".into(), ..to(None, -1) }, "").code(), 17);
+        assert_eq!(world.ask(client, &ResetOffset { group: "?".into(), ..to(None, -1) }, "").code(), 26);
+    }
+}

@@ -180,3 +180,107 @@ pub(super) fn all(state: &State, shell: &mut Shell, call: &Call<'_>) {
 pub(crate) const fn version_body(version: Version) -> DataVersion {
     DataVersion { counter: version.counter, state_version: version.state, timestamp_ms: version.timestamp }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{World, pull};
+    use rocketry_codec::request::{GetAllTopicConfig, GetMaxOffset, GetRouteInfo};
+    use std::prelude::v1::*;
+
+    fn request<'a>(topic: &'a str, queues: i32, attributes: &'a str) -> CreateTopic<'a> {
+        CreateTopic {
+            topic: topic.into(),
+            default_topic: "TBW102".into(),
+            read_queue_nums: queues,
+            write_queue_nums: queues,
+            perm: 6,
+            topic_filter_type: "SINGLE_TAG".into(),
+            attributes: Some(attributes.into()),
+            ..CreateTopic::default()
+        }
+    }
+
+    fn config(world: &mut World, topic: &str) -> (i32, String) {
+        let conn = world.connect();
+        let frame = world.ask(conn, &GetTopicConfig { topic: topic.into(), ..GetTopicConfig::default() }, "");
+        (frame.code(), String::from_utf8_lossy(frame.body()).into_owned())
+    }
+
+    #[test]
+    fn a_topic_is_created_with_its_route_and_changed_later() {
+        let mut world = World::new();
+        let admin = world.connect();
+        let frame = world.ask(admin, &request("T", 2, ""), "");
+        assert_eq!((frame.code(), frame.remark().as_deref()), (0, Some("not set any response code")));
+        let route = GetRouteInfo { topic: "T".into(), ..GetRouteInfo::default() };
+        assert_eq!(world.ask(admin, &route, "").code(), 0);
+        world.ask(admin, &request("T", 3, "+message.type=FIFO,+queue.type=SimpleCQ"), "");
+        world.ask(admin, &request("T", 3, "-queue.type"), "");
+        let text = "{\"attributes\":{\"message.type\":\"FIFO\"},\"order\":false,\"perm\":6,\"readQueueNums\":3,\
+            \"topicFilterType\":\"SINGLE_TAG\",\"topicName\":\"T\",\"topicSysFlag\":0,\"writeQueueNums\":3}";
+        assert_eq!(config(&mut world, "T"), (0, text.into()));
+        assert_eq!(config(&mut world, "?").0, 17);
+        let all = world.ask(admin, &GetAllTopicConfig::default(), "");
+        let all = TopicConfigs::decode(all.body()).expect("a table");
+        assert_eq!(all.topics["T"].read_queues, 3);
+        assert!(all.topics.contains_key("TBW102") && all.data_version.counter > 0);
+    }
+
+    #[test]
+    fn what_is_not_a_topic_is_refused() {
+        let mut world = World::new();
+        let admin = world.connect();
+        for (topic, code) in [("", 29), ("a b", 29), ("TBW102", 29), ("rmq_sys_x", 29)] {
+            assert_eq!(world.ask(admin, &request(topic, 1, ""), "").code(), code, "{topic}");
+        }
+        let strange = CreateTopic { topic_filter_type: "ANY".into(), ..request("T", 1, "") };
+        assert_eq!(world.ask(admin, &strange, "").code(), 1);
+        assert_eq!(world.ask(admin, &request("T", 1, "message.type"), "").code(), 1);
+        assert_eq!(config(&mut world, "T").0, 17);
+    }
+
+    #[test]
+    fn queues_that_shrink_away_keep_their_messages() {
+        let mut world = World::new();
+        let admin = world.connect();
+        world.ask(admin, &request("T", 2, ""), "");
+        world.send(admin, "T", 1, "", "x");
+        world.ask(admin, &request("T", 1, ""), "");
+        assert_eq!(world.ask(admin, &pull("g", "T", 1, 0), "").code(), 29);
+        world.ask(admin, &request("T", 2, ""), "");
+        assert_eq!(world.ask(admin, &pull("g", "T", 1, 0), "").code(), 0);
+    }
+
+    #[test]
+    fn a_deleted_topic_starts_again_at_0_and_its_route_stays() {
+        let mut world = World::new();
+        let admin = world.connect();
+        world.send(admin, "T", 0, "", "x");
+        let delete = |topic: &'static str| DeleteTopic { topic: topic.into(), ..DeleteTopic::default() };
+        assert_eq!(world.ask(admin, &delete("T"), "").code(), 0);
+        assert_eq!(world.ask(admin, &delete("T"), "").code(), 0);
+        assert_eq!(world.ask(admin, &delete(" "), "").code(), 29);
+        assert_eq!(world.ask(admin, &delete("TBW102"), "").code(), 29);
+        let route = GetRouteInfo { topic: "T".into(), ..GetRouteInfo::default() };
+        assert_eq!(world.ask(admin, &route, "").code(), 0);
+        let max = GetMaxOffset { topic: "T".into(), ..GetMaxOffset::default() };
+        assert_eq!(world.ask(admin, &max, "").field("offset").as_deref(), Some("0"));
+        assert_eq!(world.send(admin, "T", 0, "", "y").offset, 0);
+    }
+
+    #[test]
+    fn statistics_show_the_bounds_of_each_queue() {
+        let mut world = World::new();
+        let admin = world.connect();
+        world.ask(admin, &request("T", 2, ""), "");
+        world.send(admin, "T", 1, "", "x");
+        let stats = GetTopicStatsInfo { topic: "T".into(), ..GetTopicStatsInfo::default() };
+        let frame = world.ask(admin, &stats, "");
+        let stats = TopicStats::decode(frame.body()).expect("a table");
+        let bounds: Vec<_> = stats.queues.iter().map(|(q, b)| (q.queue_id, b.min_offset, b.max_offset)).collect();
+        assert_eq!(bounds, [(0, 0, 0), (1, 0, 1)]);
+        let unknown = GetTopicStatsInfo { topic: "?".into(), ..GetTopicStatsInfo::default() };
+        assert_eq!(world.ask(admin, &unknown, "").code(), 17);
+    }
+}
