@@ -29,6 +29,10 @@ enum State {
     StoppingProducers {
         op: OpId,
     },
+    /// Every connection is being closed; their calls end with it.
+    Closing {
+        op: OpId,
+    },
     Stopped,
 }
 
@@ -60,20 +64,26 @@ impl Lifecycle {
             && consumers_idle
             && producers_idle
         {
-            self.finish(cx, op);
+            self.close(cx, op);
         }
     }
 
     /// The deadline has come and parts are still not done.
     pub(crate) fn on_deadline(&mut self, cx: &mut Cx<'_>) {
         if let State::StoppingConsumers { op, .. } | State::StoppingProducers { op } = self.state {
-            self.finish(cx, op);
+            self.close(cx, op);
         }
     }
 
-    fn finish(&mut self, cx: &mut Cx<'_>, op: OpId) {
-        self.state = State::Stopped;
+    fn close(&mut self, cx: &mut Cx<'_>, op: OpId) {
+        self.state = State::Closing { op };
         cx.want(Want::CloseAll);
+    }
+
+    /// No connection is left, and none can be opened: whatever has not ended with them ends now.
+    pub(crate) fn on_closed(&mut self, cx: &mut Cx<'_>) {
+        let State::Closing { op } = self.state else { return };
+        self.state = State::Stopped;
         for other in cx.shared.ops.ids() {
             if other != op {
                 let error = OpError::new(OpErrorKind::Stopping, Certainty::Unknown);

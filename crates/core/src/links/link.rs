@@ -153,7 +153,7 @@ impl Link {
         self.progress = now;
     }
 
-    /// Whether the peer answered anything since `since`.
+    /// Whether the peer answered anything, or the connection came to stand, since `since`.
     pub(crate) fn progressed_since(&self, since: Moment) -> bool {
         self.progress > since
     }

@@ -29,6 +29,7 @@ pub(crate) struct Links {
     limit: usize,
     link_bytes: u64,
     jitter: Prng,
+    is_shut: bool,
 }
 
 /// What is known about an address.
@@ -72,11 +73,14 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 impl Links {
     pub(crate) fn new(limit: usize, link_bytes: u64, jitter: Prng) -> Self {
-        Self { links: Slab::new(), sites: BTreeMap::new(), limit, link_bytes, jitter }
+        Self { links: Slab::new(), sites: BTreeMap::new(), limit, link_bytes, jitter, is_shut: false }
     }
 
     /// The connection to an address.
     pub(crate) fn obtain(&mut self, now: Moment, endpoint: &Endpoint) -> Result<Obtained, NoLink> {
+        if self.is_shut {
+            return Err(NoLink { cause: LinkError::Stopping, retry_at: Moment::NEVER });
+        }
         let count = self.links.len();
         if let Some(site) = self.sites.get(endpoint) {
             if let Some(conn) = site.conn {
@@ -93,6 +97,11 @@ impl Links {
         let conn = self.links.insert(link);
         self.sites.entry(endpoint.clone()).or_default().conn = Some(conn);
         Ok(Obtained::Fresh(conn))
+    }
+
+    /// From now on nothing is opened any more.
+    pub(crate) const fn shut(&mut self) {
+        self.is_shut = true;
     }
 
     /// The connection to an address, if there is one already.
