@@ -1,12 +1,10 @@
 //! Consuming: one pull outstanding for each queue, bodies walked by length.
 
-use std::time::Instant;
-
 use crate::Failure;
 use crate::args::Options;
 use crate::frames::{Answer, FIRST_OPAQUE, Template};
 use crate::link::Link;
-use crate::report::Report;
+use crate::report::{Clock, Report};
 
 const PULL_MESSAGE: u16 = 11;
 const OFFSET: &str = "7777777777777777777";
@@ -30,14 +28,16 @@ pub(crate) fn run(options: &Options, broker: &str) -> Result<Report, Failure> {
         queue.append_pull(&mut out);
     }
     let (mut seen, mut open) = (0_u64, queues.len());
-    let mut start = None;
+    let mut clock = None;
     while seen < options.count && open > 0 {
         if !out.is_empty() {
             link.write(&out)?;
             out.clear();
         }
         link.read(|answer| {
-            start.get_or_insert_with(Instant::now);
+            if clock.is_none() {
+                clock = Some(Clock::start()?);
+            }
             let queue = answer
                 .opaque
                 .checked_sub(FIRST_OPAQUE)
@@ -53,8 +53,8 @@ pub(crate) fn run(options: &Options, broker: &str) -> Result<Report, Failure> {
             Ok(())
         })?;
     }
-    let elapsed = start.map_or_else(Default::default, |start| start.elapsed());
-    Report::new((seen, options.count.saturating_sub(seen)), elapsed, &link, None)
+    let clock = clock.ok_or("no answer to any pull")?;
+    Report::new((seen, options.count.saturating_sub(seen)), clock, &link, None)
 }
 
 /// One queue and its position.

@@ -7,7 +7,7 @@ use crate::args::Options;
 use crate::frames::{FIRST_OPAQUE, Template};
 use crate::histogram::Histogram;
 use crate::link::Link;
-use crate::report::Report;
+use crate::report::{Clock, Report};
 
 const SEND_MESSAGE_V2: u16 = 310;
 const BORN: &str = "1111111111111";
@@ -25,7 +25,8 @@ pub(crate) fn run(options: &Options, broker: &str) -> Result<Report, Failure> {
     let mut latencies = Histogram::new();
     let mut out = Vec::new();
     let (mut sent, mut ok, mut failed) = (0_u64, 0_u64, 0_u64);
-    let start = Instant::now();
+    let clock = Clock::start()?;
+    let start = clock.wall;
     while ok + failed < options.count {
         let room = u64::from(options.in_flight) - (sent - ok - failed);
         let fill = room.min(options.count - sent);
@@ -56,7 +57,7 @@ pub(crate) fn run(options: &Options, broker: &str) -> Result<Report, Failure> {
             Ok(())
         })?;
     }
-    Report::new((ok, failed), start.elapsed(), &link, Some(&latencies))
+    Report::new((ok, failed), clock, &link, Some(&latencies))
 }
 
 /// When each unanswered message left. A slot's number is the `opaque` of the message in it, so that answers may come in
