@@ -43,7 +43,10 @@ pub(crate) fn start(options: &Options) -> Result<Servers, Failure> {
     }
     let version = ApacheVersion::V5_3_3;
     note(&format!("starting Apache {version}"));
-    let apache = Apache::start(version, &BrokerOptions::default().production())?;
+    // A pause of the machine must make a run slow, not wrong: by default a broker refuses what waited for 200 ms.
+    let options = BrokerOptions::default().production();
+    let options = options.set("waitTimeMillsInSendQueue", 10_000).set("osPageCacheBusyTimeOutMills", 10_000);
+    let apache = Apache::start(version, &options)?;
     let addresses = Addresses { broker: apache.broker(0), name_server: apache.name_server() };
     Ok(Servers { addresses, description: format!("Apache {version}"), _apache: Some(apache) })
 }
