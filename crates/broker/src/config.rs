@@ -172,7 +172,8 @@ impl DelayLevels {
 pub struct BrokerLimits {
     /// Connections at once.
     pub connections: usize,
-    /// Bytes of answers that one connection has not taken yet; beyond it pulls are refused as busy.
+    /// Bytes of answers that one connection has not taken yet; beyond it pulls are refused as busy, beyond twice as many
+    /// the connection is closed.
     pub unflushed_bytes: usize,
     /// Topics.
     pub topics: usize,
@@ -259,7 +260,7 @@ impl Default for NameServerConfig {
 pub struct NameServerLimits {
     /// Connections at once.
     pub connections: usize,
-    /// Bytes of answers that one connection has not taken yet; beyond it the connection is closed.
+    /// Bytes of answers that one connection has not taken yet; beyond twice as many the connection is closed.
     pub unflushed_bytes: usize,
     /// Brokers: names and addresses together.
     pub brokers: usize,

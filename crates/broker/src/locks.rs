@@ -51,17 +51,14 @@ impl Locks {
         if self.len >= self.limit {
             self.sweep(now);
         }
-        if !self.groups.contains_key(group) {
-            self.groups.insert(group.into(), BTreeMap::new());
-        }
-        let Some(locks) = self.groups.get_mut(group) else { return false };
-        match locks.get_mut(&queue) {
+        match self.groups.get_mut(group).and_then(|locks| locks.get_mut(&queue)) {
             Some(lock) if &*lock.client == client => lock.granted = now,
             Some(lock) if lock.alive(now) => return false,
             Some(lock) => *lock = Lock { client: client.into(), granted: now },
             None if self.len >= self.limit => return false,
             None => {
-                locks.insert(queue, Lock { client: client.into(), granted: now });
+                let lock = Lock { client: client.into(), granted: now };
+                self.groups.entry(group.into()).or_default().insert(queue, lock);
                 self.len += 1;
             }
         }

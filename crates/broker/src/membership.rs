@@ -40,7 +40,13 @@ pub(crate) fn heartbeat(state: &mut State, shell: &mut Shell, call: &Call<'_>) {
         state.clients.produce(call.to.conn, member.clone(), &producer.group);
     }
     let reply = HeartbeatReply { supports_v2: Some(true), subscription_changed: Some(changed) };
-    shell.respond(call.to, ResponseCode::SUCCESS, None, &reply, Bytes::new());
+    if state.store.topics.has_changed() {
+        // The route of a new retry topic stands before its group's first heartbeat is answered.
+        let frame = shell.response(call.to, None, &reply);
+        state.after_announcement(shell, call.to, frame);
+    } else {
+        shell.respond(call.to, ResponseCode::SUCCESS, None, &reply, Bytes::new());
+    }
 }
 
 /// One consumer group of a heartbeat; says whether its fingerprint differs from the one before.

@@ -554,4 +554,14 @@ mod tests {
         world.unstall(client);
         assert_eq!(world.ask(client, &pull("g", "T", 0, 0), "").code(), 0);
     }
+
+    #[test]
+    fn a_peer_that_lets_answers_pile_up_is_cut_off() {
+        let mut world = World::with(|config| config.limits.unflushed_bytes = 2_000);
+        let client = world.connect();
+        world.stall(client);
+        let answered = (0..100).take_while(|_| world.call(client, &pull("g", "?", 0, 0), "").is_some()).count();
+        assert!((10..40).contains(&answered), "{answered} answers of about 250 bytes in twice 2,000");
+        assert_eq!(world.closed, [client]);
+    }
 }

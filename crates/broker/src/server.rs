@@ -4,6 +4,8 @@
 //! address the client dialled; and the broker's topics reach the name server without a connection, within the call that
 //! changed them.
 
+use alloc::vec::Vec;
+
 use rocketry_codec::frame::Frame;
 use rocketry_machine::{CloseReason, ConnId, Deadline, Input, Now, Output, PeerInfo, Refused};
 
@@ -60,9 +62,8 @@ impl Server {
             match timer {
                 Timer::Idle => self.on_idle_scan(),
                 Timer::Brokers => {
-                    if let Some(names) = &mut self.names {
-                        names.on_scan(&mut self.shell);
-                    }
+                    let silent = self.names.as_mut().map(|names| names.on_scan(&mut self.shell));
+                    self.close_all(silent.unwrap_or_default());
                 }
                 _ => {
                     if let Some(broker) = &mut self.broker {
@@ -120,20 +121,26 @@ impl Server {
     }
 
     fn on_idle_scan(&mut self) {
-        for conn in self.shell.idle() {
-            self.shell.close(conn, CloseReason::Unresponsive);
-            self.on_closed(conn);
-        }
-        if let Some(broker) = &mut self.broker {
-            broker.on_timer(&mut self.shell, Timer::Idle);
-        }
+        self.close_all(self.shell.idle());
+        let silent = self.broker.as_mut().map(|broker| broker.on_idle_scan(&self.shell));
+        self.close_all(silent.unwrap_or_default());
         if self.shell.has_conns() {
             self.shell.set_on_grid(Timer::Idle, SCAN);
         }
     }
 
+    /// Closes connections whose peers have gone silent or take nothing.
+    fn close_all(&mut self, conns: Vec<ConnId>) {
+        for conn in conns {
+            self.shell.close(conn, CloseReason::Unresponsive);
+            self.on_closed(conn);
+        }
+    }
+
     /// Carries what changed from one part to the other.
     fn settle(&mut self) {
+        let overrun = self.shell.take_overrun();
+        self.close_all(overrun);
         let Some(broker) = &mut self.broker else { return };
         broker.settle(&mut self.shell);
         let changed = broker.registrar.take_local();

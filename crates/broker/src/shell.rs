@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::format;
+use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::time::Duration;
 
@@ -101,6 +102,8 @@ pub(crate) struct Shell {
     opaque: i32,
     conns: Slab<ConnId, Conn>,
     out: Outbox<Output<Frame, Event>>,
+    /// Connections whose peers have let far too much pile up.
+    overrun: Vec<ConnId>,
     max_conns: usize,
     max_unflushed: usize,
 }
@@ -122,6 +125,7 @@ impl Shell {
             // Each input is answered with few outputs and the driver drains after each, so the bound that counts is
             // that of unflushed bytes.
             out: Outbox::with_limit(usize::MAX),
+            overrun: Vec::new(),
             max_conns,
             max_unflushed,
         }
@@ -242,8 +246,18 @@ impl Shell {
         let size = frame.wire_len();
         state.last_traffic = at;
         state.unflushed.push_back(u32::try_from(size).unwrap_or(u32::MAX));
+        let bound = self.max_unflushed.saturating_mul(2);
+        let was_within = state.unflushed_bytes <= bound;
         state.unflushed_bytes += size;
+        if was_within && state.unflushed_bytes > bound {
+            self.overrun.push(conn);
+        }
         self.out.push_reserved(Output::Send { conn, frame });
+    }
+
+    /// The connections that hold more than twice the bound of unflushed bytes. Their owner closes them.
+    pub(crate) fn take_overrun(&mut self) -> Vec<ConnId> {
+        core::mem::take(&mut self.overrun)
     }
 
     /// Whether the peer takes its answers too slowly to be given more.
@@ -270,7 +284,7 @@ impl Shell {
     }
 
     /// The connections without traffic for too long. Their owner closes them.
-    pub(crate) fn idle(&self) -> alloc::vec::Vec<ConnId> {
+    pub(crate) fn idle(&self) -> Vec<ConnId> {
         let idle = |conn: &Conn| self.now.at.since(conn.last_traffic) > IDLE;
         self.conns.iter().filter(|(_, conn)| idle(conn)).map(|(id, _)| id).collect()
     }

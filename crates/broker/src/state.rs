@@ -6,12 +6,13 @@
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use rocketry_codec::codes::{RequestCode, ResponseCode};
 use rocketry_codec::frame::Frame;
 use rocketry_codec::ids::{OffsetId, UniqueIdGenerator};
 use rocketry_codec::message::property_names as name;
-use rocketry_machine::{CloseReason, ConnId, Now, Prng, Seed};
+use rocketry_machine::{ConnId, Now, Prng, Seed};
 
 use crate::clients::Clients;
 use crate::config::{BrokerConfig, perm};
@@ -137,6 +138,11 @@ impl State {
         membership::on_closed(self, shell, conn);
     }
 
+    /// Drops the members that have been silent too long; the connections to close.
+    pub(crate) fn on_idle_scan(&mut self, shell: &Shell) -> Vec<ConnId> {
+        self.clients.expire(shell.now.at)
+    }
+
     /// A timer fired.
     pub(crate) fn on_timer(&mut self, shell: &mut Shell, timer: Timer) {
         match timer {
@@ -147,15 +153,9 @@ impl State {
             }
             Timer::Hold => pull::on_scan(self, shell),
             Timer::Delay(level) => schedule::on_level(self, shell, level),
-            Timer::Idle => {
-                for conn in self.clients.expire(shell.now.at) {
-                    shell.close(conn, CloseReason::Unresponsive);
-                    self.on_closed(shell, conn);
-                }
-            }
             Timer::Register => self.registrar.on_period(&self.config, &self.store.topics, shell),
             Timer::Link(link) => self.registrar.on_link_timer(shell, link),
-            Timer::Brokers => {}
+            Timer::Brokers | Timer::Idle => {}
         }
     }
 

@@ -11,9 +11,10 @@ pub(crate) mod tables;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use rocketry_codec::codes::RequestCode;
-use rocketry_machine::{CloseReason, ConnId, Moment};
+use rocketry_machine::{ConnId, Moment};
 
 use crate::config::NameServerConfig;
 use crate::shell::{Call, Shell, Timer};
@@ -90,14 +91,13 @@ impl Names {
         self.tables.close(conn);
     }
 
-    /// Drops the brokers that have been silent too long.
-    pub(crate) fn on_scan(&mut self, shell: &mut Shell) {
-        for conn in self.tables.expire(shell.now.at) {
-            shell.close(conn, CloseReason::Unresponsive);
-        }
+    /// Drops the brokers that have been silent too long; the connections to close.
+    pub(crate) fn on_scan(&mut self, shell: &mut Shell) -> Vec<ConnId> {
+        let silent = self.tables.expire(shell.now.at);
         if self.tables.has_remote() {
             shell.set_on_grid(Timer::Brokers, self.config.scan_period);
         }
+        silent
     }
 
     /// A broker in the same machine says what has changed.
@@ -126,7 +126,6 @@ mod tests {
     };
     use rocketry_machine::Now;
     use std::prelude::v1::*;
-    use std::vec::Vec;
 
     fn world_with(change: impl FnOnce(&mut NameServerConfig)) -> World<NameServer> {
         let mut config = NameServerConfig::new();
