@@ -18,7 +18,6 @@ mod admin;
 mod api;
 mod calls;
 mod client;
-#[allow(dead_code)] // what the consumer part needs stands already
 mod consumer;
 mod cx;
 mod go_away;

@@ -314,7 +314,7 @@ impl ProcessQueue {
     }
 
     /// Whether the running counts equal what the ring says.
-    #[cfg(debug_assertions)]
+    #[cfg(test)]
     pub(super) fn is_consistent(&self) -> bool {
         let cached = self.ring.iter().filter(|slot| slot.state == State::Cached).count();
         let live = self.ring.iter().filter(|slot| slot.state != State::Done);
