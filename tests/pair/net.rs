@@ -345,6 +345,7 @@ impl Net {
                 Output::Event(Event::Ask(Ask::Deliver(delivery))) => {
                     self.members[at].waiting.push_back(delivery);
                 }
+                Output::Event(Event::Ask(Ask::SetAside(_))) => {}
                 Output::Event(Event::Ask(other)) => panic!("{other:?}"),
                 Output::Event(Event::Notice(notice)) => self.members[at].notices.push(notice),
                 Output::Send { conn, frame } => {

@@ -37,6 +37,8 @@ pub(crate) enum ConsumerCall {
     StartOffset(Key),
     /// Saving the position, with an answer.
     SaveOffset(Key),
+    /// One record that could not be decoded, again.
+    Reread(Key, u64),
     /// Sending a message back.
     SendBack(Key, u64),
     /// Sending a copy to the retry topic because sending back failed.

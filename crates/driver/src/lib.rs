@@ -56,6 +56,7 @@ pub use consumer::builder::ConsumerBuilder;
 pub use consumer::deliveries::{Deliveries, Delivery};
 pub use consumer::received::Received;
 pub use consumer::run::Run;
+pub use consumer::undecodable::{Undecodable, Undecodables};
 pub use consumer::verdict::{Action, Answer, DelayLevel};
 pub use error::Error;
 pub use producer::{Producer, ProducerBuilder, Sending};

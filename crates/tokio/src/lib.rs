@@ -90,12 +90,12 @@ mod timer;
 
 pub use net::Tokio;
 pub use rocketry_core::{
-    self as core, Certainty, ConfigError, Message, MessageQueue, Notice, OpError, OpErrorKind, SendReceipt, SendStatus,
-    StartAt, StopReport, Topic,
+    self as core, Certainty, ConfigError, Message, MessageQueue, Notice, OpError, OpErrorKind, Quarantine, SendReceipt,
+    SendStatus, StartAt, StopReport, Topic,
 };
 pub use rocketry_driver::{
     Action, Answer, Consumer, ConsumerBuilder, DelayLevel, Deliveries, Delivery, Driver, Error, Notices, Producer,
-    ProducerBuilder, Received, Run, Sending, memory,
+    ProducerBuilder, Received, Run, Sending, Undecodable, Undecodables, memory,
 };
 
 /// A client on tokio.

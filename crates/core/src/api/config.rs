@@ -11,6 +11,7 @@ use rocketry_codec::encoder::{FrameWriter, Sender};
 use rocketry_codec::header::Encoding;
 use rocketry_machine::{Endpoint, UnixMillis};
 
+use super::aside::Quarantine;
 use super::error::ConfigError;
 use super::names::{Group, Topic};
 use crate::consumer::Allocation;
@@ -243,10 +244,14 @@ pub struct ConsumerConfig {
     pub long_poll: Duration,
     /// How long a started handler may take before its message is sent back. Default 15 min.
     pub consume_timeout: Duration,
+    /// How long a handler may run before a notice tells of it. Default 30 s; from 1 ms.
+    pub slow_after: Duration,
     /// Redeliveries before a message goes to the dead-letter topic; -1 is 16. Default -1.
     pub max_redeliveries: i32,
     /// How queues are divided among the members of the group. Default averagely.
     pub allocation: Allocation,
+    /// What becomes of a record that cannot be decoded. Default it is set aside.
+    pub quarantine: Quarantine,
     /// Ask brokers for "no position" to be told apart from zero (`cases.md` OFF-02). Default false, like Java.
     pub exact_start: bool,
 }
@@ -268,8 +273,10 @@ impl ConsumerConfig {
             pull_retry: Duration::from_secs(1),
             long_poll: Duration::from_secs(15),
             consume_timeout: Duration::from_secs(15 * 60),
+            slow_after: Duration::from_secs(30),
             max_redeliveries: -1,
             allocation: Allocation::default(),
+            quarantine: Quarantine::default(),
             exact_start: false,
         }
     }

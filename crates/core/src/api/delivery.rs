@@ -5,6 +5,7 @@
 //! start, the owner calls `Client::begin`; it fails once the queue has moved to another member. Verdicts travel back
 //! in batches, as one [`Answer`].
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -12,6 +13,7 @@ use core::time::Duration;
 
 use rocketry_codec::message::StoredMessage;
 
+use super::aside::Aside;
 use super::ids::{AskId, ConsumerId};
 use super::names::{MessageQueue, Topic};
 
@@ -109,7 +111,7 @@ impl Ticket {
     }
 
     const fn give(self, kind: VerdictKind) -> Verdict {
-        Verdict { ask: self.ask, index: self.index, kind }
+        Verdict { ask: self.ask, index: self.index, kind, reason: None }
     }
 }
 
@@ -120,9 +122,22 @@ pub struct Verdict {
     ask: AskId,
     index: u32,
     kind: VerdictKind,
+    reason: Option<Box<str>>,
 }
 
 impl Verdict {
+    /// The same verdict with what the handler said: it is told as a notice when the verdict counts.
+    pub fn because(mut self, reason: impl Into<Box<str>>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// What the handler said, if it failed.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
     /// The delivery.
     #[must_use]
     pub const fn ask(&self) -> AskId {
@@ -168,6 +183,8 @@ pub enum VerdictKind {
 pub enum Answer {
     /// Verdicts on offered messages, of any deliveries, in any order.
     Verdicts(Vec<Verdict>),
+    /// The owner has taken a record that was set aside: the position may pass it.
+    Passed(Aside),
 }
 
 /// An answer to a question that is not open any more. Nothing is wrong: a queue may move away while handlers run.

@@ -7,6 +7,7 @@ use core::time::Duration;
 use rocketry_codec::frame::Frame;
 use rocketry_machine::{ConnId, Endpoint, LinkError};
 
+use super::aside::SetAside;
 use super::delivery::Delivery;
 use super::error::OpError;
 use super::ids::{ConsumerId, OpId, ProducerId};
@@ -122,6 +123,8 @@ pub struct StopReport {
 pub enum Ask {
     /// Handle these messages.
     Deliver(Delivery),
+    /// Take a record that cannot be decoded; after 30 s the position passes it in any case.
+    SetAside(SetAside),
 }
 
 /// News that nobody has to act on.
@@ -166,6 +169,26 @@ pub enum Notice {
         /// Its position, if it could be read.
         queue_offset: Option<i64>,
         /// Why.
+        reason: String,
+    },
+    /// A handler has been running for [`ConsumerConfig::slow_after`](super::ConsumerConfig); told once for each message.
+    SlowHandler {
+        /// The queue of its message.
+        queue: MessageQueue,
+        /// Its position.
+        queue_offset: i64,
+        /// For how long the handler has been running.
+        running: Duration,
+    },
+    /// A handler gave an error or panicked; its message comes again.
+    HandlerFailed {
+        /// The queue of its message.
+        queue: MessageQueue,
+        /// Its position.
+        queue_offset: i64,
+        /// How often the message had been delivered in vain before this time.
+        redeliveries: i32,
+        /// What the handler said.
         reason: String,
     },
     /// A peer answered what nobody had asked, or too late.

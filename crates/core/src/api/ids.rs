@@ -5,6 +5,8 @@ rocketry_machine::ids! {
     pub OpId,
     /// A question that the machine asked and that waits for an answer.
     pub AskId,
+    /// A record that was set aside.
+    pub AsideId,
     /// A started producer.
     pub ProducerId,
     /// A started consumer.

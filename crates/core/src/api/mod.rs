@@ -1,5 +1,6 @@
 //! The surface of the client machine: settings, commands, events, questions and answers, errors.
 
+mod aside;
 mod command;
 mod config;
 mod delivery;
@@ -9,11 +10,12 @@ mod ids;
 mod message;
 mod names;
 
+pub use aside::{Aside, Quarantine, SetAside};
 pub use command::{Call, Command, Consume, Control, Lane, Peer, Produce, SendMode, Target};
 pub use config::{Config, ConsumerConfig, Limits, OnUnreachable, ProducerConfig, StartAt};
 pub use delivery::{Answer, Delivery, Ended, Offered, Received, StaleAnswer, Ticket, Verdict, VerdictKind};
 pub use error::{Attempt, Certainty, ConfigError, OpError, OpErrorKind, RejectReason, Rejected};
 pub use event::{Ask, Event, Notice, Outcome, SendReceipt, SendStatus, StopReport};
-pub use ids::{AskId, ConsumerId, OpId, ProducerId};
+pub use ids::{AsideId, AskId, ConsumerId, OpId, ProducerId};
 pub use message::{Message, MessageBuilder, MessageError};
 pub use names::{BrokerName, Group, MessageQueue, Topic};

@@ -58,6 +58,7 @@ fn settings(config: &ConsumerConfig) -> Result<(), ConfigError> {
     lasts("pull_retry", config.pull_retry, Duration::from_millis(10), Duration::from_secs(60))?;
     lasts("long_poll", config.long_poll, Duration::ZERO, Duration::from_secs(60))?;
     lasts("consume_timeout", config.consume_timeout, Duration::from_millis(1), Duration::from_secs(30 * 86_400))?;
+    lasts("slow_after", config.slow_after, Duration::from_millis(1), Duration::from_secs(30 * 86_400))?;
     in_range("max_redeliveries", config.max_redeliveries, -1, i32::MAX)?;
     for (topic, tags) in &config.subscriptions {
         expression(topic, tags)?;
@@ -104,7 +105,7 @@ mod tests {
     #[test]
     fn each_setting_is_named_with_its_value() {
         type Change = fn(&mut ConsumerConfig);
-        let cases: [(Change, &str, &str); 16] = [
+        let cases: [(Change, &str, &str); 17] = [
             (|c| c.group = " ".into(), "group", " "),
             (|c| c.group = "a b".into(), "group", "a b"),
             (|c| c.group = "DEFAULT_CONSUMER".into(), "group", "DEFAULT_CONSUMER"),
@@ -118,6 +119,7 @@ mod tests {
             (|c| c.pull_batch = 1_025, "pull_batch", "1025"),
             (|c| c.pull_retry = Duration::ZERO, "pull_retry", "0 ms"),
             (|c| c.consume_timeout = Duration::ZERO, "consume_timeout", "0 ms"),
+            (|c| c.slow_after = Duration::ZERO, "slow_after", "0 ms"),
             (|c| c.max_redeliveries = -2, "max_redeliveries", "-2"),
             (|c| drop(c.subscriptions.insert("T".into(), "||".into())), "subscriptions", "||"),
             (|c| drop(c.subscriptions.insert("%RETRY%g".into(), "*".into())), "subscriptions", "%RETRY%g"),

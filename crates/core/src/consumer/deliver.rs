@@ -5,17 +5,21 @@
 //! finds work and a queue that moves away takes little with it. When a queue is lost, what was offered of it and not
 //! begun is forgotten, and verdicts on what was begun count for nothing but the number of running handlers.
 //!
-//! Timers: `Sweep`, when the first running handler will have had its time.
+//! A handler that runs for long is told of once, and its message is sent back when its time is over (`cases.md` RET-03,
+//! RET-07).
+//!
+//! Timers: `Sweep`, when the first running handler is to be told of or will have had its time.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use rocketry_codec::message::{StoredMessage, property_names};
 use rocketry_machine::{Key, Moment, Slab, invariant};
 
 use super::filter::Subscription;
 use super::group::Consumer;
-use super::queue::State;
+use super::queue::{ProcessQueue, State};
 use crate::api::{
     Ask, AskId, ConsumerId, Delivery, Notice, Offered, OpErrorKind, Received, Ticket, Topic, Verdict, VerdictKind,
 };
@@ -40,6 +44,8 @@ pub(super) struct Open {
     answered: u32,
     /// Where the next `begin` goes on.
     next: u32,
+    /// Those whose owner was told that they run for long.
+    slow: u32,
     /// Whether its queue is lost.
     ended: bool,
 }
@@ -55,7 +61,7 @@ pub(super) enum Judged {
 
 impl Open {
     const fn new(consumer: ConsumerId, queue: Key) -> Self {
-        Self { consumer, queue, sequences: [0; BATCH], len: 0, begun: 0, answered: 0, next: 0, ended: false }
+        Self { consumer, queue, sequences: [0; BATCH], len: 0, begun: 0, answered: 0, next: 0, slow: 0, ended: false }
     }
 
     const fn all(&self) -> u32 {
@@ -148,9 +154,8 @@ impl Consumer {
         self.running += granted as usize;
         if granted > 0 {
             let timer = TimerKey::Consumer(self.id, ConsumerTimer::Sweep);
-            if cx.shared.timers.armed(timer).is_none() {
-                self.wake_after(cx, ConsumerTimer::Sweep, self.config.consume_timeout);
-            }
+            let first_look = self.config.slow_after.min(self.config.consume_timeout);
+            cx.shared.timers.set_no_later(cx.now.at, timer, cx.now.at + first_look);
         }
         Some(granted)
     }
@@ -174,6 +179,12 @@ impl Consumer {
         }
         let (key, sequence) = (open.queue, open.sequence(verdict.index()));
         let Some(queue) = self.queues.get_mut(key) else { return Judged::Stale };
+        if let Some(reason) = verdict.reason()
+            && let Some((queue_offset, message)) = queue.message(sequence)
+        {
+            let (queue, redeliveries) = ((*queue.mq).clone(), message.reconsume_times());
+            cx.notice(Notice::HandlerFailed { queue, queue_offset, redeliveries, reason: reason.into() });
+        }
         if !matches!(queue.state(sequence), Some(State::Offered | State::Started(_))) {
             return Judged::Stale;
         }
@@ -187,17 +198,6 @@ impl Consumer {
             VerdictKind::Undecodable { reason } => self.hold(cx, key, sequence, reason),
         }
         Judged::Counts(key)
-    }
-
-    fn hold(&mut self, cx: &mut Cx<'_>, key: Key, sequence: u64, reason: &'static str) {
-        let Some(queue) = self.queues.get_mut(key) else { return };
-        let queue_offset = queue.message(sequence).map(|(offset, _)| offset);
-        let until = cx.now.at + super::pull::QUARANTINE;
-        queue.set(sequence, State::Held(until));
-        cx.shared.counters.undecodable += 1;
-        cx.notice(Notice::Undecodable { queue: (*queue.mq).clone(), queue_offset, reason: reason.into() });
-        let timer = TimerKey::Consumer(self.id, ConsumerTimer::Quarantine(key));
-        cx.shared.timers.set_no_later(cx.now.at, timer, until);
     }
 
     /// Ends the deliveries of queues that are gone.
@@ -221,21 +221,27 @@ impl Consumer {
         }
     }
 
-    /// Sends back what has been handled for too long; looks again when the next handler will have had its time.
-    pub(super) fn sweep(&mut self, cx: &mut Cx<'_>, asks: &Slab<AskId, Open>) {
-        let timeout = self.config.consume_timeout;
-        let mut first: Option<Moment> = None;
+    /// Tells of handlers that run for long, sends back what has been handled for too long; looks again when the next
+    /// handler will have had its time.
+    pub(super) fn sweep(&mut self, cx: &mut Cx<'_>, asks: &mut Slab<AskId, Open>) {
+        let (slow_after, timeout) = (self.config.slow_after, self.config.consume_timeout);
+        let mut next: Option<Moment> = None;
         let mut expired: Vec<(Key, u64)> = Vec::new();
-        for (_, open) in asks.iter().filter(|(_, open)| open.consumer == self.id && !open.ended) {
+        for (_, open) in asks.iter_mut().filter(|(_, open)| open.consumer == self.id && !open.ended) {
             let Some(queue) = self.queues.get(open.queue) else { continue };
             for index in (0..open.len).filter(|index| open.begun & !open.answered & (1 << index) != 0) {
                 let sequence = open.sequence(index);
                 let Some(State::Started(at)) = queue.state(sequence) else { continue };
-                if at + timeout > cx.now.at {
-                    first = Some(first.map_or(at, |known| known.min(at)));
-                } else {
+                if at + timeout <= cx.now.at {
                     expired.push((open.queue, sequence));
+                    continue;
                 }
+                if at + slow_after <= cx.now.at && open.slow & (1 << index) == 0 {
+                    open.slow |= 1 << index;
+                    tell_slow(cx, queue, sequence, cx.now.at.since(at));
+                }
+                let wait = if open.slow & (1 << index) == 0 { slow_after.min(timeout) } else { timeout };
+                next = Some(next.map_or(at + wait, |known| known.min(at + wait)));
             }
         }
         for (key, sequence) in expired {
@@ -243,8 +249,8 @@ impl Consumer {
             Self::report(cx, "handler", broker, OpErrorKind::TimedOut { after: timeout }, None);
             self.send_back(cx, key, sequence, EXPIRED_LEVEL);
         }
-        if let Some(first) = first {
-            self.wake_after(cx, ConsumerTimer::Sweep, (first + timeout).since(cx.now.at));
+        if let Some(next) = next {
+            self.wake_after(cx, ConsumerTimer::Sweep, next.since(cx.now.at));
         }
     }
 
@@ -258,6 +264,12 @@ impl Consumer {
             invariant!(cx.shared.health, offered == self.offered, "the count of offered messages is wrong");
         }
     }
+}
+
+/// Says that a handler has been running for `running`.
+fn tell_slow(cx: &mut Cx<'_>, queue: &ProcessQueue, sequence: u64, running: Duration) {
+    let Some((queue_offset, _)) = queue.message(sequence) else { return };
+    cx.notice(Notice::SlowHandler { queue: (*queue.mq).clone(), queue_offset, running });
 }
 
 /// The topic that a redelivered message was sent to, if it says so.

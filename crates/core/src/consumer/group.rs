@@ -12,6 +12,7 @@ use rocketry_codec::names;
 use rocketry_machine::{ConnId, Key, Moment, Prng, Slab};
 
 use super::filter::Subscription;
+use super::quarantine::ToAside;
 use super::queue::{ProcessQueue, Pull, Step};
 use crate::api::{
     BrokerName, Certainty, ConsumerConfig, ConsumerId, MessageQueue, Notice, OpError, OpErrorKind, OpId, StopReport,
@@ -35,6 +36,8 @@ pub(super) struct Consumer {
     pub(super) owned: BTreeMap<Arc<MessageQueue>, Key>,
     /// Queues with something to offer, in the order of their turns.
     pub(super) line: VecDeque<Key>,
+    /// Records that are about to be set aside.
+    pub(super) to_aside: Vec<ToAside>,
     /// Queues that are gone and whose deliveries are still to be ended.
     pub(super) lost: Vec<Key>,
     /// Messages offered and not begun.
@@ -97,6 +100,7 @@ impl Consumer {
             queues: Slab::new(),
             owned: BTreeMap::new(),
             line: VecDeque::new(),
+            to_aside: Vec::new(),
             lost: Vec::new(),
             offered: 0,
             running: 0,

@@ -14,6 +14,7 @@
 //! | `queue` | what is cached, what is finished, how far the group has got |
 //! | `deliver` | what is offered, what a verdict does |
 //! | `sendback` | where a failed message goes |
+//! | `quarantine` | what becomes of a record that cannot be decoded |
 //!
 //! Promises, checked as invariants: at most one pull of a queue is on its way; a saved position is never above the
 //! lowest unfinished message and goes back only by a correction; a queue that is given up starts no handler and moves no
@@ -28,6 +29,7 @@ mod filter;
 mod group;
 mod offsets;
 mod pull;
+mod quarantine;
 mod queue;
 mod rebalance;
 mod sendback;
@@ -43,7 +45,10 @@ pub use allocate::{Allocate, Allocation, AllocationError, Rooms};
 
 use self::deliver::{Judged, Open};
 use self::group::Consumer;
-use crate::api::{Answer, AskId, ConsumerConfig, ConsumerId, Ended, OpId, RejectReason, StaleAnswer, Topic, Verdict};
+use self::quarantine::OpenAside;
+use crate::api::{
+    Answer, Aside, AsideId, AskId, ConsumerConfig, ConsumerId, Ended, OpId, RejectReason, StaleAnswer, Topic, Verdict,
+};
 use crate::calls::Reply;
 use crate::cx::{Cx, Shared, Want};
 use crate::timer::ConsumerTimer;
@@ -54,6 +59,7 @@ use crate::waiter::ConsumerCall;
 pub(crate) struct Consumers {
     list: Slab<ConsumerId, Consumer>,
     asks: Slab<AskId, Open>,
+    asides: Slab<AsideId, OpenAside>,
     seed: Seed,
     touched: Vec<(ConsumerId, Judged)>,
 }
@@ -61,7 +67,7 @@ pub(crate) struct Consumers {
 impl Consumers {
     /// No consumers.
     pub(crate) const fn new(seed: Seed) -> Self {
-        Self { list: Slab::new(), asks: Slab::new(), seed, touched: Vec::new() }
+        Self { list: Slab::new(), asks: Slab::new(), asides: Slab::new(), seed, touched: Vec::new() }
     }
 
     /// Whether no consumer is left.
@@ -148,7 +154,23 @@ impl Consumers {
 
     /// Takes verdicts.
     pub(crate) fn answer(&mut self, cx: &mut Cx<'_>, answer: Answer) -> Result<(), StaleAnswer> {
-        let Answer::Verdicts(verdicts) = answer;
+        match answer {
+            Answer::Verdicts(verdicts) => self.judge_all(cx, verdicts),
+            Answer::Passed(aside) => self.pass(cx, &aside),
+        }
+    }
+
+    /// Lets a position pass a record that was set aside.
+    fn pass(&mut self, cx: &mut Cx<'_>, aside: &Aside) -> Result<(), StaleAnswer> {
+        let stale = StaleAnswer::new(1);
+        let open = self.asides.remove(aside.id()).ok_or(stale)?;
+        let consumer = self.list.get_mut(open.consumer).ok_or(stale)?;
+        let counts = consumer.pass(cx, &open);
+        self.settle(cx, open.consumer);
+        if counts { Ok(()) } else { Err(stale) }
+    }
+
+    fn judge_all(&mut self, cx: &mut Cx<'_>, verdicts: Vec<Verdict>) -> Result<(), StaleAnswer> {
         let mut stale = 0;
         let mut touched = core::mem::take(&mut self.touched);
         for verdict in verdicts {
@@ -202,6 +224,7 @@ impl Consumers {
             ConsumerCall::StartOffset(queue) => consumer.on_start_offset(cx, queue, conn, &reply),
             ConsumerCall::SaveOffset(queue) => consumer.on_saved(cx, queue, conn, &reply),
             ConsumerCall::SendBack(queue, sequence) => consumer.on_send_back(cx, queue, sequence, &reply),
+            ConsumerCall::Reread(queue, sequence) => consumer.on_read_again(cx, queue, sequence, reply),
             ConsumerCall::RetryCopy(queue, sequence) => consumer.on_copy(cx, queue, sequence, conn, &reply),
         });
     }
@@ -211,7 +234,7 @@ impl Consumers {
         if timer == ConsumerTimer::Sweep
             && let Some(consumer) = self.list.get_mut(id)
         {
-            consumer.sweep(cx, &self.asks);
+            consumer.sweep(cx, &mut self.asks);
             return self.settle(cx, id);
         }
         self.act(cx, id, |consumer, cx| match timer {
@@ -287,6 +310,7 @@ impl Consumers {
     fn settle(&mut self, cx: &mut Cx<'_>, id: ConsumerId) {
         let Some(consumer) = self.list.get_mut(id) else { return };
         consumer.end_deliveries(&mut self.asks);
+        consumer.ask_aside(cx, &mut self.asides);
         consumer.offer(cx, &mut self.asks);
         consumer.advance_stop(cx);
         consumer.check_counts(cx, &self.asks);
@@ -297,6 +321,11 @@ impl Consumers {
                 self.asks.iter().filter(|(_, open)| open.consumer == id).map(|(ask, _)| ask).collect();
             for ask in open {
                 self.asks.remove(ask);
+            }
+            let aside: Vec<AsideId> =
+                self.asides.iter().filter(|(_, aside)| aside.consumer == id).map(|(aside, _)| aside).collect();
+            for aside in aside {
+                self.asides.remove(aside);
             }
             cx.want(Want::Stopped);
         }

@@ -3,23 +3,24 @@
 //! Decides: when a queue is pulled, from which broker, what an answer means, and how long to wait after a bad one. An
 //! answer with messages is followed by the next pull at once, as long as the cache has room; when it has none, the pull
 //! follows the verdict that makes room. An answer that brings the queue no further is followed after a pause, so that no
-//! broker can make the client spin (`cases.md` FLO-08). A record that cannot be decoded is reported and holds the
-//! position for a while; the records around it are delivered.
+//! broker can make the client spin (`cases.md` FLO-08). A record that cannot be decoded goes to `quarantine`; the records
+//! around it are delivered.
 //!
 //! An offset that the broker calls illegal is corrected to the nearest legal one (OFF-04), at once. A slave's word never
 //! moves the position back (ROU-05). When the offset was legal, the broker wants a reset: the queue begins anew where it
 //! says.
 //!
 //! States of a queue's pull: *idle* -> *asked* -> *idle*, with *full* and *delayed* as the reasons not to ask.
-//! Timers: `Pull(queue)`, the end of a delay; `Quarantine(queue)`, the end of holding the position.
+//! Timers: `Pull(queue)`, the end of a delay.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use bytes::Bytes;
 use rocketry_codec::codes::ResponseCode;
 use rocketry_codec::frame::Frame;
 use rocketry_codec::header::Scope;
-use rocketry_codec::message::{BadMessage, Messages};
+use rocketry_codec::message::Messages;
 use rocketry_codec::reply::PullMessageReply;
 use rocketry_codec::request::PullMessage;
 use rocketry_machine::{ConnId, Key, Moment, invariant};
@@ -29,7 +30,7 @@ use super::queue::{ProcessQueue, Pull, Step};
 use crate::api::{Notice, OpErrorKind};
 use crate::calls::Reply;
 use crate::cx::{Cx, NotSent, Want};
-use crate::timer::{ConsumerTimer, TimerKey};
+use crate::timer::ConsumerTimer;
 use crate::waiter::ConsumerCall;
 
 /// What a client waits beyond the time that the broker may hold a pull.
@@ -38,8 +39,6 @@ const GRACE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(50);
 /// The first wait after a broker's flow control.
 const FLOW_CONTROL_WAIT: Duration = Duration::from_millis(20);
-/// How long an undecodable message holds the position.
-pub(super) const QUARANTINE: Duration = Duration::from_secs(30);
 /// The least time between two heartbeat rounds that refused pulls cause.
 const NUDGE_GAP: Duration = Duration::from_secs(1);
 /// The most bytes of messages that a broker is asked for.
@@ -135,15 +134,6 @@ impl Consumer {
         }
     }
 
-    /// Holding the position is over for some messages.
-    pub(super) fn on_quarantine(&mut self, cx: &mut Cx<'_>, key: Key) {
-        let Some(queue) = self.queues.get_mut(key) else { return };
-        if let Some(next) = queue.pass_held(cx.now.at) {
-            self.wake_after(cx, ConsumerTimer::Quarantine(key), next.since(cx.now.at));
-        }
-        self.progressed(cx, key);
-    }
-
     /// The answer to a pull, or its absence.
     pub(super) fn on_pull(&mut self, cx: &mut Cx<'_>, key: Key, sent_at: Moment, conn: ConnId, reply: Reply) {
         let Some(queue) = self.queues.get_mut(key) else { return };
@@ -220,11 +210,11 @@ impl Consumer {
 
     /// Puts the messages of an answer into the cache; whether the answer could be walked to its end.
     fn take_messages(&mut self, cx: &mut Cx<'_>, key: Key, heading: &Heading, body: Bytes) -> bool {
+        let until = self.hold_until(cx.now.at);
         let Some(queue) = self.queues.get_mut(key) else { return true };
         let Some(subscription) = self.subscriptions.get(queue.subscription) else { return true };
-        let until = cx.now.at + QUARANTINE;
         queue.note_pull_bytes(body.len() as u64);
-        let (mut pulled, mut bad) = (0, 0);
+        let (mut pulled, mut bad) = (0, Vec::new());
         let mut messages = Messages::new(body);
         let mut whole = true;
         while let Some(record) = messages.next() {
@@ -246,19 +236,16 @@ impl Consumer {
                 Err(message) => {
                     let known = message.queue_offset.filter(|offset| (least..heading.next).contains(offset));
                     let offset = known.unwrap_or(least);
-                    queue.push_held(offset, until);
-                    bad += 1;
+                    let sequence = queue.push_held(offset, until);
                     // Where nothing says where the next record begins, the rest is asked for again.
                     whole = !messages.rest().is_empty() || offset.saturating_add(1) >= heading.next;
-                    cx.notice(undecodable(queue, offset, &message));
+                    bad.push((sequence, message));
                 }
             }
         }
         cx.shared.counters.pulled += pulled;
-        cx.shared.counters.undecodable += bad;
-        if bad > 0 {
-            let timer = TimerKey::Consumer(self.id, ConsumerTimer::Quarantine(key));
-            cx.shared.timers.set_no_later(cx.now.at, timer, until);
+        for (sequence, message) in bad {
+            self.quarantine(cx, key, sequence, message.raw, alloc::format!("{}", message.reason));
         }
         whole
     }
@@ -350,13 +337,5 @@ impl Consumer {
             queue.pull = Pull::Delayed;
             self.wake_after(cx, ConsumerTimer::Pull(key), wait);
         }
-    }
-}
-
-fn undecodable(queue: &ProcessQueue, offset: i64, message: &BadMessage) -> Notice {
-    Notice::Undecodable {
-        queue: (*queue.mq).clone(),
-        queue_offset: Some(offset),
-        reason: alloc::format!("{}", message.reason),
     }
 }

@@ -20,6 +20,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use rocketry_codec::message::StoredMessage;
 use rocketry_machine::{Key, Moment};
@@ -213,8 +214,22 @@ impl ProcessQueue {
     }
 
     /// Appends a place that keeps the position from passing an undecodable message before `until`.
-    pub(super) fn push_held(&mut self, offset: i64, until: Moment) {
+    /// Its sequence number.
+    pub(super) fn push_held(&mut self, offset: i64, until: Moment) -> u64 {
         self.append(Slot { offset, bytes: 0, state: State::Held(until), message: None });
+        self.base + self.ring.len() as u64 - 1
+    }
+
+    /// Puts the message into a place that was held because it could not be decoded.
+    pub(super) fn fill(&mut self, sequence: u64, message: StoredMessage) {
+        let Some(slot) = self.index(sequence).and_then(|index| self.ring.get_mut(index)) else { return };
+        if !matches!(slot.state, State::Held(_)) {
+            return;
+        }
+        slot.bytes = u32::try_from(message.record().len()).unwrap_or(u32::MAX);
+        self.bytes += u64::from(slot.bytes);
+        slot.message = Some(message);
+        self.set(sequence, State::Cached);
     }
 
     fn append(&mut self, slot: Slot) {
@@ -251,6 +266,11 @@ impl ProcessQueue {
         Some((slot.offset, slot.message.as_ref()?))
     }
 
+    /// The offset of a place that has not left the ring, whether or not it holds a message.
+    pub(super) fn offset(&self, sequence: u64) -> Option<i64> {
+        self.ring.get(self.index(sequence)?).map(|slot| slot.offset)
+    }
+
     /// Changes the state of an unfinished message.
     pub(super) fn set(&mut self, sequence: u64, state: State) {
         let Some(index) = self.index(sequence) else { return };
@@ -277,16 +297,21 @@ impl ProcessQueue {
 
     /// Makes due messages ready to be offered again; when the next one is due.
     pub(super) fn wake_waiting(&mut self, now: Moment) -> Option<Moment> {
-        self.each_timed(now, |state| if let State::Waiting(at) = state { Some(at) } else { None }, State::Cached)
+        let (due, next) = self.timed(now, |state| if let State::Waiting(at) = state { Some(at) } else { None });
+        for sequence in due {
+            self.set(sequence, State::Cached);
+        }
+        next
     }
 
-    /// Lets the position pass undecodable messages that were held long enough; when the next one may be passed.
-    pub(super) fn pass_held(&mut self, now: Moment) -> Option<Moment> {
-        self.each_timed(now, |state| if let State::Held(at) = state { Some(at) } else { None }, State::Done)
+    /// Places that were held long enough, and when the next one will have been.
+    pub(super) fn due_held(&self, now: Moment) -> (Vec<u64>, Option<Moment>) {
+        self.timed(now, |state| if let State::Held(at) = state { Some(at) } else { None })
     }
 
-    fn each_timed(&mut self, now: Moment, when: impl Fn(State) -> Option<Moment>, then: State) -> Option<Moment> {
-        let (mut next, mut due) = (None, alloc::vec::Vec::new());
+    /// What is due among the places of one kind, and when the next one is.
+    fn timed(&self, now: Moment, when: impl Fn(State) -> Option<Moment>) -> (Vec<u64>, Option<Moment>) {
+        let (mut next, mut due) = (None, Vec::new());
         for (slot, sequence) in self.ring.iter().zip(self.base..) {
             let Some(at) = when(slot.state) else { continue };
             if at <= now {
@@ -295,10 +320,7 @@ impl ProcessQueue {
                 next = Some(next.map_or(at, |best: Moment| best.min(at)));
             }
         }
-        for sequence in due {
-            self.set(sequence, then);
-        }
-        next
+        (due, next)
     }
 
     fn drop_done(&mut self) {
@@ -350,7 +372,7 @@ mod tests {
             topic: "T",
             properties: b"",
         };
-        let mut out = alloc::vec::Vec::new();
+        let mut out = Vec::new();
         record.encode(&mut out).expect("it fits");
         StoredMessage::decode(Bytes::from(out)).expect("it is whole")
     }
@@ -431,7 +453,11 @@ mod tests {
         queue.set(0, State::Done);
         queue.set(1, State::Done);
         assert_eq!(queue.position(), 2, "the position does not pass it unseen");
-        assert_eq!(queue.pass_held(Moment::from_millis(30)), None);
+        assert_eq!(queue.due_held(Moment::from_millis(29)), (Vec::new(), Some(Moment::from_millis(30))));
+        assert_eq!(queue.due_held(Moment::from_millis(30)), (alloc::vec![2], None));
+        queue.fill(2, message(2, 10));
+        assert_eq!(queue.offer_next().map(|(sequence, _)| sequence), Some(2));
+        queue.set(2, State::Done);
         assert_eq!(queue.position(), 3);
         assert!(queue.is_consistent());
     }

@@ -4,6 +4,7 @@
 mod flow;
 mod life;
 mod offsets;
+mod quarantine;
 mod random;
 mod rebalance;
 mod retry;

@@ -355,27 +355,6 @@ fn filtered_messages_move_the_position_too() {
 }
 
 #[test]
-fn undecodable_messages_are_told_and_hold_the_position_for_a_while() {
-    let mut world = World::new();
-    for at in 0..5 {
-        world.store_one("T", 0, |message| message.broken = at == 2);
-    }
-    world.offsets.insert(("T".into(), 0), 0);
-    world.start(config());
-    world.run(100);
-    assert_eq!(world.succeed(), [0, 1, 3, 4], "its neighbours survive");
-    let told = world.notices.iter().any(|notice| {
-        matches!(notice, Notice::Undecodable { queue, queue_offset: Some(2), .. } if queue.topic.as_str() == "T")
-    });
-    assert!(told);
-    world.run(29_000);
-    assert_eq!(world.offsets[&("T".into(), 0)], 2, "the position does not pass it unseen");
-    world.run(10_000);
-    assert_eq!(world.offsets[&("T".into(), 0)], 5);
-    assert_eq!(world.client.counters().undecodable, 1);
-}
-
-#[test]
 fn after_a_record_without_end_the_rest_is_asked_for_again() {
     let mut world = World::new();
     world.store("T", 0, 5);

@@ -157,7 +157,7 @@ fn a_failed_message_holds_the_position_until_a_broker_has_it() {
 }
 
 #[test]
-fn a_handler_that_takes_too_long_is_sent_back_and_its_verdict_is_late() {
+fn ret_03_a_handler_that_takes_too_long_is_sent_back_and_its_verdict_is_late() {
     let mut world = world_with(40);
     let mut config = config();
     config.consume_timeout = Duration::from_secs(60);
@@ -169,7 +169,7 @@ fn a_handler_that_takes_too_long_is_sent_back_and_its_verdict_is_late() {
     assert!(world.requests(BACK).is_empty());
     world.run(2_000);
     let back = world.requests(BACK);
-    assert_eq!(back.len(), 2, "ret_03: only what was started can be late");
+    assert_eq!(back.len(), 2, "only what was started can be late");
     assert_eq!(back[0].number("delayLevel"), 3);
     assert!(world.notices.iter().any(|notice| matches!(notice, Notice::Trouble { what: "handler", .. })));
     let late = slow.offered.into_iter().take(2).map(|offered| offered.ticket.succeed()).collect();
@@ -177,6 +177,48 @@ fn a_handler_that_takes_too_long_is_sent_back_and_its_verdict_is_late() {
     world.run(6_000);
     assert_eq!(position(&world), 2);
     assert_eq!(world.client.counters().consumed, 0);
+}
+
+#[test]
+fn ret_07_a_handler_that_runs_for_long_and_one_that_fails_are_told_of_once() {
+    let mut world = world_with(3);
+    let mut config = config();
+    config.slow_after = Duration::from_secs(60);
+    world.start(config);
+    world.run(100);
+    let delivery = world.deliveries.pop_front().expect("an offer");
+    world.begin(delivery.ask, 1).expect("it is ours");
+    world.run(30_000);
+    world.begin(delivery.ask, 2).expect("it is ours");
+    world.run(29_000);
+    let slow = |world: &World| {
+        let told = world.notices.iter().filter_map(|notice| match notice {
+            Notice::SlowHandler { queue, queue_offset, running } => {
+                Some((queue.topic.as_str().to_owned(), queue.id, *queue_offset, running.as_secs()))
+            }
+            _ => None,
+        });
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(slow(&world), []);
+    world.run(2_000);
+    assert_eq!(slow(&world), [("T".into(), 0, 0, 60)]);
+    world.run(200_000);
+    assert_eq!(slow(&world).len(), 3, "the others follow, and none is told of twice");
+    let verdicts =
+        delivery.offered.into_iter().map(|offered| offered.ticket.retry().because("no space left")).collect();
+    world.answer(verdicts);
+    let failed = world.notices.iter().filter_map(|notice| match notice {
+        Notice::HandlerFailed { queue_offset, redeliveries, reason, .. } => {
+            Some((*queue_offset, *redeliveries, reason.as_str()))
+        }
+        _ => None,
+    });
+    assert_eq!(
+        failed.collect::<Vec<_>>(),
+        [(0, 0, "no space left"), (1, 0, "no space left"), (2, 0, "no space left")],
+        "what the handler said is told for that attempt"
+    );
 }
 
 #[test]

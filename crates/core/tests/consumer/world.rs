@@ -18,7 +18,7 @@ use rocketry_core::machine::{
 };
 use rocketry_core::{
     Answer, Ask, AskId, Client, Command, Config, Consume, ConsumerConfig, ConsumerId, Delivery, Event, Notice, Offered,
-    OpId, Outcome, Verdict,
+    OpId, Outcome, SetAside, Verdict,
 };
 
 pub const NAME_SERVER: &str = "ns:9876";
@@ -101,6 +101,7 @@ pub struct World {
     pub done: Vec<(OpId, Outcome)>,
     pub deliveries: VecDeque<Delivery>,
     pub notices: Vec<Notice>,
+    pub asides: Vec<SetAside>,
     /// Topics with their numbers of queues.
     pub topics: BTreeMap<String, i32>,
     pub queues: BTreeMap<(String, i32), Queue>,
@@ -135,6 +136,7 @@ impl World {
             done: Vec::new(),
             deliveries: VecDeque::new(),
             notices: Vec::new(),
+            asides: Vec::new(),
             topics: BTreeMap::from([("T".into(), 1)]),
             queues: BTreeMap::new(),
             members: BTreeSet::new(),
@@ -238,6 +240,7 @@ impl World {
                 Output::Close { conn, .. } => drop(self.conns.remove(&conn)),
                 Output::Event(Event::Done { op, outcome }) => self.done.push((op, outcome)),
                 Output::Event(Event::Ask(Ask::Deliver(delivery))) => self.deliveries.push_back(delivery),
+                Output::Event(Event::Ask(Ask::SetAside(record))) => self.asides.push(record),
                 Output::Event(Event::Ask(other)) => panic!("an unknown question: {other:?}"),
                 Output::Event(Event::Notice(notice)) => self.notices.push(notice),
             }

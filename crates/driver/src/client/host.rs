@@ -159,6 +159,11 @@ impl Host<Machine> for ClientHost {
             Event::Ask(Ask::Deliver(delivery)) => {
                 self.feeds.entry(delivery.consumer).or_default().offer(delivery, after);
             }
+            Event::Ask(Ask::SetAside(record)) => {
+                if let Some(feed) = self.feeds.get_mut(&record.consumer) {
+                    feed.set_aside(record, after);
+                }
+            }
             // A question of a kind that this driver does not know has a default answer in the machine.
             Event::Ask(_) => {}
             Event::Notice(notice) => self.on_notice(notice, after),

@@ -26,6 +26,14 @@ pub(super) fn notice(limiter: &mut Limiter, notice: &Notice) -> Option<Record> {
         Notice::Undecodable { queue, queue_offset, reason } => {
             record(Level::Warn, "undecodable", &|| format!("message {queue_offset:?} of {queue} set aside: {reason}"))
         }
+        Notice::SlowHandler { queue, queue_offset, running } => record(Level::Warn, "slow", &|| {
+            format!("the handler of message {queue_offset} of {queue} has been running for {} ms", running.as_millis())
+        }),
+        Notice::HandlerFailed { queue, queue_offset, redeliveries, reason } => record(Level::Warn, "handler", &|| {
+            format!(
+                "the handler of message {queue_offset} of {queue} failed after {redeliveries} redeliveries: {reason}"
+            )
+        }),
         Notice::StrayReply { .. } => record(Level::Debug, "stray", &|| "an answer came that nobody waits for".into()),
         Notice::Trouble { what, broker, error, retry_in } => record(Level::Warn, what, &|| {
             let broker = broker.as_ref().map(|broker| format!(" at broker {broker}")).unwrap_or_default();

@@ -3,15 +3,20 @@
 use std::collections::VecDeque;
 use std::task::Waker;
 
-use rocketry_core::{AskId, Delivery, Offered};
+use rocketry_core::{AskId, Delivery, Offered, SetAside};
 
 use crate::host::After;
+
+/// Records that may wait to be taken.
+const MOST_ASIDE: usize = 64;
 
 /// The offers to one consumer.
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
     batches: VecDeque<Batch>,
     workers: Vec<Waker>,
+    /// Records that cannot be decoded, while somebody takes them; the oldest is dropped.
+    asides: Option<VecDeque<SetAside>>,
     closed: Option<Closed>,
 }
 
@@ -39,6 +44,24 @@ impl Feed {
 
     pub(crate) fn take(&mut self) -> Option<Batch> {
         self.batches.pop_front()
+    }
+
+    /// From now on somebody takes what is set aside.
+    pub(crate) fn take_asides(&mut self) {
+        self.asides.get_or_insert_default();
+    }
+
+    pub(crate) fn set_aside(&mut self, record: SetAside, after: &mut After) {
+        let Some(asides) = &mut self.asides else { return };
+        if asides.len() >= MOST_ASIDE {
+            asides.pop_front();
+        }
+        asides.push_back(record);
+        self.stir(after);
+    }
+
+    pub(crate) fn aside(&mut self) -> Option<SetAside> {
+        self.asides.as_mut()?.pop_front()
     }
 
     /// Registers a worker to be woken when there may be something to do.

@@ -7,6 +7,7 @@ pub(crate) mod inflate;
 pub(crate) mod received;
 pub(crate) mod run;
 mod slots;
+pub(crate) mod undecodable;
 pub(crate) mod verdict;
 
 use std::future::Future;
@@ -23,6 +24,7 @@ use crate::client::{ClientCore, unexpected};
 use crate::consumer::deliveries::Deliveries;
 use crate::consumer::received::Received;
 use crate::consumer::run::Run;
+use crate::consumer::undecodable::Undecodables;
 use crate::consumer::verdict::Answer;
 use crate::error::Error;
 
@@ -96,6 +98,13 @@ impl Consumer {
     /// not taken from it.
     pub fn deliveries(&self) -> Deliveries {
         Deliveries::new(Arc::clone(&self.shared))
+    }
+
+    /// Records that cannot be decoded, as they came, while the stream is there (with
+    /// [`Quarantine::SetAside`](rocketry_core::Quarantine), the default). Without it a notice tells of each. At most 64
+    /// wait to be taken; older ones are dropped, which the notices still tell of.
+    pub fn undecodable(&self) -> Undecodables {
+        Undecodables::new(Arc::clone(&self.shared))
     }
 
     /// Subscribes to a topic, or changes its tag expression, while running.

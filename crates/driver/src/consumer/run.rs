@@ -178,8 +178,15 @@ fn look(
 
 fn verdict<T: Answer>(ticket: Ticket, ran: Ran<T>) -> Verdict {
     match ran {
-        Ran::Ended(answer) => answer.action().on(ticket),
-        Ran::Panicked => Action::Retry.on(ticket),
+        Ran::Ended(answer) => {
+            let (action, reason) = answer.action();
+            let verdict = action.on(ticket);
+            match reason {
+                Some(reason) => verdict.because(reason),
+                None => verdict,
+            }
+        }
+        Ran::Panicked(said) => Action::Retry.on(ticket).because(format!("panicked: {said}")),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A handler's future is put into a place and polled there at once; one that is ready leaves nothing behind, and only a
 //! place whose waker fired is polled again. No allocation is made for a message.
 
+use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -36,8 +37,16 @@ struct Slot<T, F> {
 pub(crate) enum Ran<V> {
     /// With this value.
     Ended(V),
-    /// By a panic.
-    Panicked,
+    /// By a panic, which said this.
+    Panicked(String),
+}
+
+impl<V> Ran<V> {
+    fn panicked(payload: &(dyn Any + Send)) -> Self {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        Self::Panicked(text.unwrap_or("something that is no text").to_owned())
+    }
 }
 
 impl<T, F> Slots<T, F> {
@@ -72,8 +81,9 @@ impl<T, F: Future> Slots<T, F> {
 
     /// Runs a handler as far as it goes. There must be room.
     pub(crate) fn start(&mut self, ticket: T, span: Span, make: impl FnOnce() -> F) -> Option<(T, Ran<F::Output>)> {
-        let Ok(future) = catch_unwind(AssertUnwindSafe(|| span.inside(make))) else {
-            return Some((ticket, Ran::Panicked));
+        let future = match catch_unwind(AssertUnwindSafe(|| span.inside(make))) {
+            Ok(future) => future,
+            Err(payload) => return Some((ticket, Ran::panicked(&*payload))),
         };
         let at = self.free.pop().unwrap_or_else(|| self.add());
         let slot = &mut self.slots[at];
@@ -115,7 +125,7 @@ impl<T, F: Future> Slots<T, F> {
         let ran = match catch_unwind(AssertUnwindSafe(|| span.inside(|| future.poll(&mut cx)))) {
             Ok(Poll::Pending) => return None,
             Ok(Poll::Ready(value)) => Ran::Ended(value),
-            Err(_) => Ran::Panicked,
+            Err(payload) => Ran::panicked(&*payload),
         };
         clear(&mut slot.future);
         self.free.push(at);
@@ -232,10 +242,16 @@ mod tests {
     fn a_panic_ends_one_handler_and_no_other() {
         let mut slots = Slots::new(1);
         let boom = || -> std::future::Ready<u8> { panic!("on purpose, while the handler is made") };
-        assert_eq!(slots.start(1, Span::none(), boom), Some((1, Ran::Panicked)));
+        assert_eq!(
+            slots.start(1, Span::none(), boom),
+            Some((1, Ran::Panicked("on purpose, while the handler is made".into())))
+        );
         let mut slots = Slots::new(1);
         let later = || std::future::poll_fn(|_| -> Poll<u8> { panic!("on purpose, while the handler runs") });
-        assert_eq!(slots.start(2, Span::none(), later), Some((2, Ran::Panicked)));
+        assert_eq!(
+            slots.start(2, Span::none(), later),
+            Some((2, Ran::Panicked("on purpose, while the handler runs".into())))
+        );
         assert_eq!(slots.room(), 1);
     }
 }

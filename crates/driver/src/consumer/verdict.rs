@@ -1,5 +1,7 @@
 //! What a handler may say about a message.
 
+use std::fmt::Display;
+
 use rocketry_core::{Ticket, Verdict};
 
 /// What becomes of a handled message.
@@ -33,27 +35,31 @@ impl From<()> for Action {
     }
 }
 
-/// What a handler may return: nothing or an [`Action`], or a `Result` of either, whose `Err` means [`Action::Retry`].
+/// What a handler may return: nothing or an [`Action`], or a `Result` of either, whose `Err` means [`Action::Retry`] and
+/// whose text is told as [`Notice::HandlerFailed`](rocketry_core::Notice).
 pub trait Answer {
-    /// The action that it stands for.
-    fn action(self) -> Action;
+    /// The action that it stands for, and the error's text.
+    fn action(self) -> (Action, Option<String>);
 }
 
 impl Answer for () {
-    fn action(self) -> Action {
-        Action::Succeed
+    fn action(self) -> (Action, Option<String>) {
+        (Action::Succeed, None)
     }
 }
 
 impl Answer for Action {
-    fn action(self) -> Action {
-        self
+    fn action(self) -> (Action, Option<String>) {
+        (self, None)
     }
 }
 
-impl<T: Into<Action>, E> Answer for Result<T, E> {
-    fn action(self) -> Action {
-        self.map_or(Action::Retry, Into::into)
+impl<T: Into<Action>, E: Display> Answer for Result<T, E> {
+    fn action(self) -> (Action, Option<String>) {
+        match self {
+            Ok(action) => (action.into(), None),
+            Err(error) => (Action::Retry, Some(error.to_string())),
+        }
     }
 }
 
@@ -100,11 +106,11 @@ mod tests {
 
     #[test]
     fn an_error_means_retry_and_nothing_means_done() {
-        assert_eq!(().action(), Action::Succeed);
-        assert_eq!(Ok::<(), u8>(()).action(), Action::Succeed);
-        assert_eq!(Err::<(), u8>(1).action(), Action::Retry);
-        assert_eq!(Ok::<Action, u8>(Action::DeadLetter).action(), Action::DeadLetter);
-        assert_eq!(Err::<Action, u8>(1).action(), Action::Retry);
+        assert_eq!(().action(), (Action::Succeed, None));
+        assert_eq!(Ok::<(), u8>(()).action(), (Action::Succeed, None));
+        assert_eq!(Err::<(), &str>("no room").action(), (Action::Retry, Some("no room".into())));
+        assert_eq!(Ok::<Action, u8>(Action::DeadLetter).action(), (Action::DeadLetter, None));
+        assert_eq!(Err::<Action, u8>(1).action(), (Action::Retry, Some("1".into())));
         assert_eq!(DelayLevel::new(0), None);
         assert_eq!(DelayLevel::new(3), Some(DelayLevel::TEN_SECONDS));
     }
