@@ -14,6 +14,7 @@ use rocketry_machine::{CloseReason, ConnId, Endpoint, Health, LinkError, Now, Ou
 
 use crate::api::{Ask, BrokerName, Config, ConsumerId, Event, Group, Notice, OpId, Outcome, Topic};
 use crate::calls::{Calls, NewCall};
+use crate::dress::dress;
 use crate::links::{Links, NoLink, Obtained};
 use crate::naming::Naming;
 use crate::ops::OpOwner;
@@ -203,6 +204,7 @@ impl Cx<'_> {
         // Nothing comes back, so the number only has to differ from those in use.
         self.shared.oneways = self.shared.oneways.wrapping_add(1) & i32::MAX;
         let frame = self.shared.writer.oneway(self.shared.oneways, request, body);
+        let frame = dress(&self.shared.config, &mut self.shared.writer, frame);
         self.fits(&frame)?;
         Ok(self.emit(conn, frame))
     }
@@ -311,6 +313,7 @@ impl Cx<'_> {
     }
 
     fn launch(&mut self, conn: ConnId, opaque: i32, frame: Frame, how: Outgoing) -> Result<(), NotSent> {
+        let frame = dress(&self.shared.config, &mut self.shared.writer, frame);
         self.fits(&frame)?;
         let resend = Some(frame.clone());
         let seq = self.emit(conn, frame);

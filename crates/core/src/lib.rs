@@ -20,6 +20,7 @@ mod calls;
 mod client;
 mod consumer;
 mod cx;
+mod dress;
 mod go_away;
 mod heartbeat;
 mod lifecycle;

@@ -9,6 +9,7 @@ use core::time::Duration;
 use rocketry_codec::codes::{Language, Version};
 use rocketry_codec::encoder::{FrameWriter, Sender};
 use rocketry_codec::header::Encoding;
+use rocketry_codec::sign::Credentials;
 use rocketry_machine::{Endpoint, UnixMillis};
 
 use super::aside::Quarantine;
@@ -44,6 +45,11 @@ pub struct Config {
     pub connect_timeout: Duration,
     /// Queues that a topic is given which exists only as the default topic's stand-in. Default 4; 1 to 1,024.
     pub default_topic_queues: i32,
+    /// Who signs every request, those to name servers included. Default nobody.
+    pub credentials: Option<Credentials>,
+    /// The namespace that every request names in its `ns` field, names staying as they are. Only some hosted brokers
+    /// honour it: others serve all namespaces alike (`cases.md` NSP-03). Default none.
+    pub namespace_v2: Option<String>,
     /// What `start` does when no name server answers.
     pub on_unreachable: OnUnreachable,
     /// Bounds of everything that grows.
@@ -67,6 +73,8 @@ impl Config {
             request_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(3),
             default_topic_queues: 4,
+            credentials: None,
+            namespace_v2: None,
             on_unreachable: OnUnreachable::Fail,
             limits: Limits::standard(),
         }
@@ -106,6 +114,15 @@ impl Config {
             let given = alloc::format!("{} ms", self.heartbeat_interval.as_millis());
             let reason = "must be at most 60000 ms: brokers forget a client after 120 s";
             return Err(ConfigError::new("heartbeat_interval", given, reason));
+        }
+        if let Some(credentials) = &self.credentials
+            && (credentials.access_key.is_empty() || credentials.secret_key.is_empty())
+        {
+            let reason = "access key and secret key must both be given";
+            return Err(ConfigError::new("credentials", &credentials.access_key, reason));
+        }
+        if self.namespace_v2.as_deref().is_some_and(|namespace| namespace.trim().is_empty()) {
+            return Err(ConfigError::new("namespace_v2", "", "must not be blank"));
         }
         if !(1..=1_024).contains(&self.default_topic_queues) {
             return Err(ConfigError::new("default_topic_queues", self.default_topic_queues, "must be 1 to 1024"));

@@ -1,6 +1,7 @@
 //! Push consumers against a name server and a broker that are played by the test, in virtual time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
+mod access;
 mod flow;
 mod life;
 mod offsets;

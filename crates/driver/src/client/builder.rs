@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rocketry_codec::header::Encoding;
+use rocketry_codec::sign::Credentials;
 use rocketry_core::{Client as Machine, Config, Limits, OnUnreachable};
 use rocketry_machine::{Endpoint, Seed};
 
@@ -89,6 +90,12 @@ impl<R: Runtime> ClientBuilder<R> {
     /// How the headers of what we send are written. Default JSON.
     pub const fn header(mut self, encoding: Encoding) -> Self {
         self.config.header = encoding;
+        self
+    }
+
+    /// Signs every request with this access key.
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.config.credentials = Some(credentials);
         self
     }
 
