@@ -55,6 +55,7 @@ pub mod reply;
 pub mod request;
 pub mod sign;
 pub mod tags;
+pub mod trace;
 pub mod wire;
 
 pub use encoder::{FrameWriter, RawRequest, Sender};
