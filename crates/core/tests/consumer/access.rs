@@ -5,9 +5,7 @@ use rocketry_core::codec::codes::{RequestCode, ResponseCode};
 use rocketry_core::codec::frame::Frame;
 use rocketry_core::codec::sign::Credentials;
 use rocketry_core::machine::{Moment, Now, Seed, UnixMillis};
-use rocketry_core::{
-    Command, Config, Consume, ConsumerConfig, Control, Message, Outcome, Produce, ProducerConfig, SendMode,
-};
+use rocketry_core::{Command, Config, Consume, ConsumerConfig, Message, Produce, ProducerConfig, SendMode};
 
 use crate::world::{Act, MASTER, NAME_SERVER, World, endpoint};
 
@@ -36,8 +34,7 @@ fn live(world: &mut World) {
     world.store("T", 0, 3);
     world.offsets.insert(("T".into(), 0), 0);
     let consumer = world.start(ConsumerConfig::new("g").subscribe("T", "*"));
-    let op = world.submit(Command::Control(Control::StartProducer(Box::new(ProducerConfig::new("p")))));
-    let Outcome::ProducerStarted(producer) = world.outcome(op) else { panic!("no producer") };
+    let producer = world.producer(ProducerConfig::new("p"));
     for mode in [SendMode::Acknowledged, SendMode::Oneway] {
         let mut produce = Produce::new(producer, Message::new("T", "body").expect("a message"));
         produce.mode = mode;

@@ -9,4 +9,5 @@ mod quarantine;
 mod random;
 mod rebalance;
 mod retry;
+mod servers;
 mod world;

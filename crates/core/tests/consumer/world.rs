@@ -17,8 +17,8 @@ use rocketry_core::machine::{
     ConnId, Endpoint, Input, LinkError, Machine, Moment, Now, Output, PeerInfo, Seed, UnixMillis,
 };
 use rocketry_core::{
-    Answer, Ask, AskId, Client, Command, Config, Consume, ConsumerConfig, ConsumerId, Delivery, Event, Notice, Offered,
-    OpId, Outcome, SetAside, Verdict,
+    Answer, Ask, AskId, Client, Command, Config, Consume, ConsumerConfig, ConsumerId, Control, Delivery, Event,
+    Message, Notice, Offered, OpId, Outcome, Produce, ProducerConfig, ProducerId, SetAside, Target, Verdict,
 };
 
 pub const NAME_SERVER: &str = "ns:9876";
@@ -108,7 +108,13 @@ pub struct World {
     pub members: BTreeSet<String>,
     pub offsets: BTreeMap<(String, i32), i64>,
     pub addresses: BTreeMap<i64, String>,
+    /// Further brokers of every topic, with their masters.
+    pub others: BTreeMap<String, String>,
     pub down: BTreeSet<String>,
+    /// Addresses that neither take nor refuse a connection.
+    pub silent: BTreeSet<String>,
+    /// Addresses whose kernel takes nothing more.
+    pub stuck: BTreeSet<String>,
     /// Answers to pulls of each queue of each topic.
     pub answered: BTreeMap<(String, i32), usize>,
     bend: Option<Bend>,
@@ -142,7 +148,10 @@ impl World {
             members: BTreeSet::new(),
             offsets: BTreeMap::new(),
             addresses: BTreeMap::from([(0, MASTER.into())]),
+            others: BTreeMap::new(),
             down: BTreeSet::new(),
+            silent: BTreeSet::new(),
+            stuck: BTreeSet::new(),
             answered: BTreeMap::new(),
             bend: None,
             parked: Vec::new(),
@@ -181,6 +190,21 @@ impl World {
             Outcome::ConsumerStarted(id) => id,
             other => panic!("the start ended with {other:?}"),
         }
+    }
+
+    /// Starts a producer and waits until it runs.
+    pub fn producer(&mut self, config: ProducerConfig) -> ProducerId {
+        let op = self.submit(Command::Control(Control::StartProducer(Box::new(config))));
+        match self.outcome(op) {
+            Outcome::ProducerStarted(id) => id,
+            other => panic!("the start ended with {other:?}"),
+        }
+    }
+
+    /// Submits a send.
+    pub fn send(&mut self, producer: ProducerId, topic: &str, to: Target) -> OpId {
+        let message = Message::new(topic, "body").expect("a message");
+        self.submit(Command::Produce(Produce::new(producer, message).to(to)))
     }
 
     /// Runs until an operation has ended.
@@ -251,15 +275,21 @@ impl World {
         if self.down.contains(to) {
             return self.post(DELAY, Input::Closed { conn, cause: LinkError::Refused });
         }
+        if self.silent.contains(to) {
+            return;
+        }
         self.conns.insert(conn, to.into());
         self.post(DELAY, Input::Opened { conn, peer: PeerInfo::default() });
     }
 
     fn receive(&mut self, conn: ConnId, frame: Frame) {
         let Some(to) = self.conns.get(&conn).cloned() else { return };
-        self.post(Duration::ZERO, Input::Flushed { conn, frames: 1 });
         let seen = Seen { at: self.at, to, frame: frame.clone() };
         self.seen.push(seen.clone());
+        if self.stuck.contains(&seen.to) {
+            return;
+        }
+        self.post(Duration::ZERO, Input::Flushed { conn, frames: 1 });
         let bent = self.bend.as_mut().and_then(|bend| bend(&seen));
         match bent.unwrap_or(Act::Normally) {
             Act::Normally => self.serve(conn, &seen),
@@ -327,6 +357,15 @@ impl World {
                 self.say(conn, frame, ResponseCode::SUCCESS, &[]);
             }
             RequestCode::PULL_MESSAGE => self.pull(conn, frame, &key, true),
+            RequestCode::SEND_MESSAGE_V2 => {
+                let queue = seen.text("e");
+                let fields = [
+                    ("msgId", "0A00000900002A9F0000000000000001".into()),
+                    ("queueId", queue),
+                    ("queueOffset", "7".into()),
+                ];
+                self.say(conn, frame, ResponseCode::SUCCESS, &fields);
+            }
             _ => self.say(conn, frame, ResponseCode::SUCCESS, &[]),
         }
     }
@@ -373,20 +412,22 @@ impl World {
 
     fn route(&self, topic: &str) -> Option<String> {
         let queues = *self.topics.get(topic)?;
+        let own = ("b".to_owned(), self.addresses.clone());
+        let others = self.others.iter().map(|(name, master)| (name.clone(), BTreeMap::from([(0, master.clone())])));
+        let all: Vec<(String, BTreeMap<i64, String>)> = std::iter::once(own).chain(others).collect();
+        let data = |(name, _): &(String, _)| QueueData {
+            broker_name: name.clone(),
+            permission: 6,
+            read_queues: queues,
+            write_queues: queues,
+            ..QueueData::default()
+        };
         let route = TopicRoute {
-            brokers: vec![BrokerData {
-                addresses: self.addresses.clone(),
-                name: "b".into(),
-                cluster: "c".into(),
-                ..BrokerData::default()
-            }],
-            queues: vec![QueueData {
-                broker_name: "b".into(),
-                permission: 6,
-                read_queues: queues,
-                write_queues: queues,
-                ..QueueData::default()
-            }],
+            queues: all.iter().map(data).collect(),
+            brokers: all
+                .into_iter()
+                .map(|(name, addresses)| BrokerData { addresses, name, cluster: "c".into(), ..BrokerData::default() })
+                .collect(),
             ..TopicRoute::default()
         };
         Some(route.encode())
