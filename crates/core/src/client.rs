@@ -214,7 +214,7 @@ impl Client {
         match pending.waiter {
             Waiter::Send(op) => self.producers.on_reply(&mut cx, op, reply),
             Waiter::Route(lookup) => self.routes.on_reply(&mut cx, lookup, reply),
-            Waiter::Heartbeat(conn) => self.heartbeat.on_reply(&mut cx, conn, reply),
+            Waiter::Heartbeat(told) => self.heartbeat.on_reply(&mut cx, told, reply),
             Waiter::Consumer(consumer, call) => {
                 self.consumers.on_reply(&mut cx, consumer, call, pending.sent_at, pending.conn, reply);
             }

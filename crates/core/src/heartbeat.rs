@@ -3,15 +3,18 @@
 //! Decides: whom to tell and when. A round tells every known broker address; slaves only when some group consumes
 //! (consumer.md 2.5). A new connection to a broker carries a heartbeat as its first frame, so that a restarted broker
 //! knows the group before its pulls arrive. A broker that fails does not keep the others from hearing (`cases.md`
-//! NET-18). Goodbyes (UNREGISTER_CLIENT) go to every standing connection.
+//! NET-18). With `heartbeat_v2` a broker that knows the fingerprint of our subscriptions hears no more than that
+//! (consumer.md 2.6). Goodbyes (UNREGISTER_CLIENT) go to every standing connection.
 //!
 //! Timers: `Heartbeat`, one round each interval, counted from the scheduled time.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use bytes::Bytes;
 use rocketry_codec::codes::ResponseCode;
+use rocketry_codec::frame::Frame;
+use rocketry_codec::reply::HeartbeatReply;
 use rocketry_codec::request::{Heartbeat as HeartbeatRequest, UnregisterClient};
 use rocketry_machine::{ConnId, Endpoint};
 
@@ -29,6 +32,19 @@ pub(crate) struct Heartbeat {
     told: usize,
     answered: usize,
     farewells: Vec<Parting>,
+    /// Fingerprints by which the brokers behind these connections know our subscriptions.
+    known: BTreeMap<ConnId, i32>,
+}
+
+/// A heartbeat that a broker was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Told {
+    /// On which connection.
+    pub(crate) conn: ConnId,
+    /// The fingerprint of what it was told.
+    pub(crate) fingerprint: i32,
+    /// Whether it was told only that.
+    pub(crate) short: bool,
 }
 
 #[derive(Debug)]
@@ -57,8 +73,46 @@ impl Heartbeat {
         }
     }
 
+    /// A broker that knows our subscriptions by their fingerprint need not hear them again.
+    fn form(&self, cx: &mut Cx<'_>, conn: ConnId) -> Form {
+        let shared = &mut *cx.shared;
+        if !shared.config.heartbeat_v2 {
+            return Form::Full;
+        }
+        let fingerprint = shared.registry.bodies(&shared.config.client_id, true).fingerprint;
+        if self.known.get(&conn) == Some(&fingerprint) { Form::Short } else { Form::Full }
+    }
+
+    /// What the answer to a heartbeat says about fingerprints. A broker that does not know the one of a short heartbeat,
+    /// as after a restart, is told everything at once (`cases.md` NET-19).
+    fn learn(&mut self, cx: &mut Cx<'_>, told: Told, frame: &Frame) {
+        let Told { conn, fingerprint, short } = told;
+        let reply = frame.read::<HeartbeatReply>().unwrap_or_default();
+        let supported = reply.supports_v2 == Some(true);
+        if supported && fingerprint != 0 && reply.subscription_changed != Some(true) {
+            self.known.insert(conn, fingerprint);
+            return;
+        }
+        self.known.remove(&conn);
+        if short {
+            tell(cx, conn, Form::Full);
+        }
+    }
+
+    /// A connection is gone, and with it what its broker knew.
+    pub(crate) fn on_link_gone(&mut self, conn: ConnId) {
+        self.known.remove(&conn);
+    }
+
     /// A broker answered a heartbeat, or did not.
-    pub(crate) fn on_reply(&mut self, cx: &mut Cx<'_>, conn: ConnId, reply: Reply) {
+    pub(crate) fn on_reply(&mut self, cx: &mut Cx<'_>, told: Told, reply: Reply) {
+        let conn = told.conn;
+        if let Reply::Frame(frame) = &reply
+            && cx.shared.config.heartbeat_v2
+            && frame.response_code() == ResponseCode::SUCCESS
+        {
+            self.learn(cx, told, frame);
+        }
         let kind = match reply {
             Reply::Frame(frame) if frame.response_code() == ResponseCode::SUCCESS => None,
             Reply::Frame(frame) => Some(OpErrorKind::Broker {
@@ -109,7 +163,8 @@ impl Heartbeat {
                     self.outstanding.insert(conn);
                 }
                 Ok(Obtained::Existing(conn)) => {
-                    if tell(cx, conn) {
+                    let form = self.form(cx, conn);
+                    if tell(cx, conn, form) {
                         self.outstanding.insert(conn);
                     }
                 }
@@ -165,12 +220,25 @@ impl Heartbeat {
 /// The first frame on a new connection to a broker.
 pub(crate) fn greet(cx: &mut Cx<'_>, conn: ConnId, endpoint: &Endpoint) {
     if !cx.shared.registry.is_empty() && cx.shared.table.uses(endpoint) {
-        tell(cx, conn);
+        tell(cx, conn, Form::Full);
     }
 }
 
-fn tell(cx: &mut Cx<'_>, conn: ConnId) -> bool {
-    let body = cx.shared.registry.body(&cx.shared.config.client_id);
-    let how = Outgoing { timeout: cx.shared.config.request_timeout, waiter: Waiter::Heartbeat(conn) };
+/// What a broker is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Full,
+    Short,
+}
+
+fn tell(cx: &mut Cx<'_>, conn: ConnId, form: Form) -> bool {
+    let shared = &mut *cx.shared;
+    let bodies = shared.registry.bodies(&shared.config.client_id, shared.config.heartbeat_v2);
+    let (body, short) = match form {
+        Form::Full => (bodies.full.clone(), false),
+        Form::Short => (bodies.short.clone(), true),
+    };
+    let waiter = Waiter::Heartbeat(Told { conn, fingerprint: bodies.fingerprint, short });
+    let how = Outgoing { timeout: shared.config.request_timeout, waiter };
     cx.request_on(conn, &HeartbeatRequest::default(), body, how).is_ok()
 }

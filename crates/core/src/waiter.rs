@@ -3,6 +3,7 @@
 use rocketry_machine::{ConnId, Key};
 
 use crate::api::{ConsumerId, OpId};
+use crate::heartbeat::Told;
 
 /// The continuation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,8 +12,8 @@ pub(crate) enum Waiter {
     Send(OpId),
     /// A look-up of the route part.
     Route(Key),
-    /// A heartbeat on this connection.
-    Heartbeat(ConnId),
+    /// A heartbeat.
+    Heartbeat(Told),
     /// Something that a consumer asked.
     Consumer(ConsumerId, ConsumerCall),
     /// A call of the owner.

@@ -35,6 +35,9 @@ pub struct Config {
     pub route_interval: Duration,
     /// How often brokers hear that we live. Default 30 s; they forget a client after 120 s.
     pub heartbeat_interval: Duration,
+    /// Whether brokers that know our subscriptions by a fingerprint are told only that in further heartbeats. Default
+    /// false; brokers before 5.1 are told everything in any case.
+    pub heartbeat_v2: bool,
     /// How often consumed positions are saved. Default 5 s.
     pub offset_interval: Duration,
     /// How often consumers divide their queues anew when nothing else makes them. Default 20 s.
@@ -68,6 +71,7 @@ impl Config {
             language: Language::RUST,
             route_interval: Duration::from_secs(30),
             heartbeat_interval: Duration::from_secs(30),
+            heartbeat_v2: false,
             offset_interval: Duration::from_secs(5),
             rebalance_interval: Duration::from_secs(20),
             request_timeout: Duration::from_secs(3),

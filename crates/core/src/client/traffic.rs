@@ -73,6 +73,7 @@ impl Client {
             let flushed = link.is_flushed(pending.seq);
             self.finish(now, pending, Reply::LinkLost { cause, flushed });
         }
+        self.heartbeat.on_link_gone(conn);
         self.producers.on_link_gone(&mut Cx { now, shared: &mut self.shared }, conn);
     }
 

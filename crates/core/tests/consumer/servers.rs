@@ -6,10 +6,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use rocketry_core::codec::body::JsonBody;
+use rocketry_core::codec::body::heartbeat::HeartbeatData;
 use rocketry_core::codec::codes::{RequestCode, ResponseCode};
-use rocketry_core::{ConsumerConfig, MessageQueue, Outcome, ProducerConfig, Target};
+use rocketry_core::{Command, Consume, ConsumerConfig, MessageQueue, Outcome, ProducerConfig, Target};
 
-use crate::world::{Act, MASTER, NAME_SERVER, SLAVE, Seen, World, endpoint};
+use crate::world::{Act, MASTER, SLAVE, Seen, World, endpoint};
 
 fn config() -> ConsumerConfig {
     ConsumerConfig::new("g").subscribe("T", "*")
@@ -200,12 +202,12 @@ fn reb_08_a_queue_that_is_not_pulled_for_long_is_not_taken_for_dead() {
     world.offsets.insert(("T".into(), 0), 0);
     let consumer = world.start(config());
     world.run(1_000);
-    let suspend = rocketry_core::Consume::Suspend(consumer);
-    world.submit(rocketry_core::Command::Consume(suspend));
+    let suspend = Consume::Suspend(consumer);
+    world.submit(Command::Consume(suspend));
     world.store("T", 0, 2);
     world.run(600_000);
     world.succeed();
-    world.submit(rocketry_core::Command::Consume(rocketry_core::Consume::Resume(consumer)));
+    world.submit(Command::Consume(Consume::Resume(consumer)));
     world.run(20_000);
     // Flow control for as long: a handler that does not answer while the cache is full.
     world.store("T", 0, 2_000);
@@ -217,9 +219,62 @@ fn reb_08_a_queue_that_is_not_pulled_for_long_is_not_taken_for_dead() {
     assert_eq!(asked, 1, "the queue was never built anew");
 }
 
+/// How each heartbeat to the master was written: whether with subscriptions, and its fingerprint.
+fn heartbeats(world: &World) -> Vec<(bool, i32)> {
+    let sent = world.requests(RequestCode::HEART_BEAT).into_iter().filter(|seen| seen.to == MASTER);
+    let read = sent.map(|seen| HeartbeatData::decode(seen.frame.body()).expect("a heartbeat"));
+    read.map(|data| (data.consumers.iter().any(|group| !group.subscriptions.is_empty()), data.fingerprint)).collect()
+}
+
+/// A broker of 5.1 or later: it remembers the last fingerprint, and forgets it when the flag is set.
+fn remembers(forgets: &Rc<RefCell<bool>>) -> impl FnMut(&Seen) -> Option<Act> + use<> {
+    let (mut last, forgets) = (None, Rc::clone(forgets));
+    move |seen| {
+        if seen.code() != RequestCode::HEART_BEAT || seen.to != MASTER {
+            return None;
+        }
+        if forgets.replace(false) {
+            last = Some(0);
+        }
+        let told = HeartbeatData::decode(seen.frame.body()).ok()?.fingerprint;
+        let changed = last.is_some_and(|known| known != told);
+        last = Some(told);
+        let fields = [("IS_SUPPORT_HEART_BEAT_V2", "true".into()), ("IS_SUB_CHANGE", changed.to_string())];
+        Some(Act::Say(ResponseCode::SUCCESS, fields.into(), Bytes::new()))
+    }
+}
+
 #[test]
-fn the_name_server_is_asked_by_its_own_address() {
-    let mut world = World::new();
+fn net_19_a_broker_that_knows_the_fingerprint_hears_no_more_than_that() {
+    let mut world = World::with(|config| config.heartbeat_v2 = true);
+    world.topics.insert("U".into(), 1);
+    let forgets = Rc::default();
+    world.bend(remembers(&forgets));
+    let consumer = world.start(config());
+    world.run(95_000);
+    let first = heartbeats(&world);
+    let fingerprint = first[0].1;
+    assert_ne!(fingerprint, 0, "brokers take 0 for the first form");
+    assert_eq!(first[0], (true, fingerprint));
+    assert!(first.len() >= 4 && first[2..].iter().all(|beat| *beat == (false, fingerprint)), "{first:?}");
+    let (topic, tags) = ("U".into(), "*".into());
+    world.submit(Command::Consume(Consume::Subscribe { consumer, topic, tags }));
+    world.run(1_000);
+    let second = heartbeats(&world);
+    let last = *second.last().expect("one was sent at once");
+    assert!(last.0 && last.1 != fingerprint, "a new subscription is told in full: {second:?}");
+    world.run(61_000);
+    forgets.replace(true);
+    let before = heartbeats(&world).len();
+    world.run(31_000);
+    let third = &heartbeats(&world)[before..];
+    assert_eq!(third, [(false, last.1), (true, last.1)], "a broker that has forgotten is told everything at once");
+}
+
+#[test]
+fn net_19_an_old_broker_hears_everything_always() {
+    let mut world = World::with(|config| config.heartbeat_v2 = true);
     world.start(config());
-    assert!(world.requests(RequestCode::GET_ROUTEINFO_BY_TOPIC).iter().all(|seen| seen.to == NAME_SERVER));
+    world.run(95_000);
+    assert!(heartbeats(&world).iter().all(|(full, _)| *full));
 }
