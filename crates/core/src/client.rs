@@ -196,6 +196,12 @@ impl Client {
         self.shared.table.publish_by_name(topic)
     }
 
+    /// How a consumer is doing; `None` when it is stopped.
+    #[must_use]
+    pub fn consumer_stats(&self, now: Now, consumer: crate::api::ConsumerId) -> Option<crate::api::ConsumerStats> {
+        self.consumers.stats(now.at, consumer)
+    }
+
     /// Requests that wait for an answer.
     #[must_use]
     pub const fn calls_in_flight(&self) -> usize {

@@ -90,8 +90,8 @@ mod timer;
 
 pub use net::Tokio;
 pub use rocketry_core::{
-    self as core, Certainty, ConfigError, Message, MessageQueue, Notice, OpError, OpErrorKind, Quarantine, SendReceipt,
-    SendStatus, StartAt, StopReport, Topic,
+    self as core, Certainty, ConfigError, ConsumerStats, Message, MessageQueue, Notice, OpError, OpErrorKind,
+    Quarantine, QueueStats, Rate, SendReceipt, SendStatus, StartAt, StopReport, Topic, TopicStats,
 };
 pub use rocketry_driver::{
     Action, Answer, Consumer, ConsumerBuilder, DelayLevel, Deliveries, Delivery, Driver, Error, Notices, Producer,

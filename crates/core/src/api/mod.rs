@@ -9,6 +9,7 @@ mod event;
 mod ids;
 mod message;
 mod names;
+mod stats;
 
 pub use aside::{Aside, Quarantine, SetAside};
 pub use command::{Call, Command, Consume, Control, Lane, Peer, Produce, SendMode, Target};
@@ -19,3 +20,4 @@ pub use event::{Ask, Event, Notice, Outcome, SendReceipt, SendStatus, StopReport
 pub use ids::{AsideId, AskId, ConsumerId, OpId, ProducerId};
 pub use message::{Message, MessageBuilder, MessageError};
 pub use names::{BrokerName, Group, MessageQueue, Topic};
+pub use stats::{ConsumerStats, QueueStats, Rate, TopicStats};

@@ -185,8 +185,17 @@ impl Consumer {
             let (queue, redeliveries) = ((*queue.mq).clone(), message.reconsume_times());
             cx.notice(Notice::HandlerFailed { queue, queue_offset, redeliveries, reason: reason.into() });
         }
-        if !matches!(queue.state(sequence), Some(State::Offered | State::Started(_))) {
-            return Judged::Stale;
+        let started = match queue.state(sequence) {
+            Some(State::Offered) => None,
+            Some(State::Started(at)) => Some(at),
+            _ => return Judged::Stale,
+        };
+        if let Some(at) = started
+            && let VerdictKind::Succeeded | VerdictKind::Retry { .. } = verdict.kind()
+            && let Some(subscription) = self.subscriptions.get_mut(queue.subscription)
+        {
+            let succeeded = verdict.kind() == VerdictKind::Succeeded;
+            subscription.meters.handled(cx.now.at, cx.now.at.since(at), succeeded);
         }
         match verdict.kind() {
             VerdictKind::Succeeded => {

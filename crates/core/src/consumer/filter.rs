@@ -5,6 +5,7 @@ use alloc::collections::BTreeSet;
 use rocketry_codec::message::StoredMessage;
 use rocketry_codec::tags::TagExpression;
 
+use super::meter::Meters;
 use crate::api::{MessageQueue, Topic};
 
 /// A subscription to one topic.
@@ -29,11 +30,24 @@ pub(super) struct Subscription {
     pub(super) absences: u32,
     /// Whether the failure that goes on was reported.
     pub(super) trouble: bool,
+    /// How fast it is consumed.
+    pub(super) meters: Meters,
 }
 
 impl Subscription {
-    pub(super) const fn new(topic: Topic, tags: TagExpression, version: i64, is_retry: bool) -> Self {
-        Self { topic, tags, version, is_retry, seen: None, asking: false, again: false, absences: 0, trouble: false }
+    pub(super) fn new(topic: Topic, tags: TagExpression, version: i64, is_retry: bool) -> Self {
+        Self {
+            topic,
+            tags,
+            version,
+            is_retry,
+            seen: None,
+            asking: false,
+            again: false,
+            absences: 0,
+            trouble: false,
+            meters: Meters::default(),
+        }
     }
 
     /// Whether a message that the broker let through is wanted: brokers compare hashes only (consumer.md 4.5).

@@ -15,8 +15,8 @@ use super::filter::Subscription;
 use super::quarantine::ToAside;
 use super::queue::{ProcessQueue, Pull, Step};
 use crate::api::{
-    BrokerName, Certainty, ConsumerConfig, ConsumerId, MessageQueue, Notice, OpError, OpErrorKind, OpId, StopReport,
-    Topic,
+    BrokerName, Certainty, ConsumerConfig, ConsumerId, ConsumerStats, MessageQueue, Notice, OpError, OpErrorKind, OpId,
+    StopReport, Topic,
 };
 use crate::calls::Reply;
 use crate::cx::{Cx, NotSent};
@@ -128,6 +128,13 @@ impl Consumer {
     /// The subscription to a topic.
     pub(super) fn subscription_to(&self, topic: &Topic) -> Option<Key> {
         self.subscriptions.iter().find(|(_, known)| known.topic == *topic).map(|(key, _)| key)
+    }
+
+    /// How it is doing.
+    pub(super) fn stats(&self, now: Moment) -> ConsumerStats {
+        let topics = self.subscriptions.iter().map(|(_, known)| known.meters.read(now, known.topic.clone())).collect();
+        let queues = self.queues.iter().map(|(_, queue)| queue.stats()).collect();
+        ConsumerStats { topics, queues, running_handlers: self.running }
     }
 
     pub(super) fn wake_after(&self, cx: &mut Cx<'_>, timer: ConsumerTimer, wait: Duration) {

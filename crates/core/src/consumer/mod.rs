@@ -13,6 +13,7 @@
 //! | `pull` | when and where a queue is pulled, what the answer means |
 //! | `queue` | what is cached, what is finished, how far the group has got |
 //! | `deliver` | what is offered, what a verdict does |
+//! | `meter` | nothing; counts |
 //! | `sendback` | where a failed message goes |
 //! | `quarantine` | what becomes of a record that cannot be decoded |
 //!
@@ -27,6 +28,7 @@ mod check;
 mod deliver;
 mod filter;
 mod group;
+mod meter;
 mod offsets;
 mod pull;
 mod quarantine;
@@ -47,7 +49,8 @@ use self::deliver::{Judged, Open};
 use self::group::Consumer;
 use self::quarantine::OpenAside;
 use crate::api::{
-    Answer, Aside, AsideId, AskId, ConsumerConfig, ConsumerId, Ended, OpId, RejectReason, StaleAnswer, Topic, Verdict,
+    Answer, Aside, AsideId, AskId, ConsumerConfig, ConsumerId, ConsumerStats, Ended, OpId, RejectReason, StaleAnswer,
+    Topic, Verdict,
 };
 use crate::calls::Reply;
 use crate::cx::{Cx, Shared, Want};
@@ -86,6 +89,11 @@ impl Consumers {
             Some(consumer) if consumer.is_active() => Ok(()),
             _ => Err(RejectReason::NotRunning { what: "consumer" }),
         }
+    }
+
+    /// How a consumer is doing.
+    pub(crate) fn stats(&self, now: Moment, id: ConsumerId) -> Option<ConsumerStats> {
+        self.list.get(id).map(|consumer| consumer.stats(now))
     }
 
     /// Starts a consumer whose settings were checked.

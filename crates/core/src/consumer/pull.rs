@@ -163,6 +163,7 @@ impl Consumer {
             Ok(reply) => {
                 queue.suggested = reply.suggest_which_broker_id;
                 let (next, min, max) = (reply.next_begin_offset, reply.min_offset, reply.max_offset);
+                queue.end = Some(max);
                 Heading { from, broker_id, next, min, max }
             }
             Err(error) => {
@@ -189,8 +190,13 @@ impl Consumer {
             return self.pull_failed(cx, key, OpErrorKind::Protocol(text));
         }
         let before = self.queues.get(key).map_or(0, ProcessQueue::next);
+        let pulled = cx.shared.counters.pulled;
         let whole = self.take_messages(cx, key, heading, frame.into_body());
+        let pulled = cx.shared.counters.pulled - pulled;
         let Some(queue) = self.queues.get_mut(key) else { return };
+        if let Some(subscription) = self.subscriptions.get_mut(queue.subscription) {
+            subscription.meters.pulled(cx.now.at, cx.now.at.since(sent_at), pulled);
+        }
         if whole {
             queue.advance(heading.next);
         }

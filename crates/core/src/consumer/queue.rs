@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 use rocketry_codec::message::StoredMessage;
 use rocketry_machine::{Key, Moment};
 
-use crate::api::{ConsumerConfig, MessageQueue};
+use crate::api::{ConsumerConfig, MessageQueue, QueueStats};
 
 /// An owned queue.
 #[derive(Debug)]
@@ -52,6 +52,8 @@ pub(super) struct ProcessQueue {
     pub(super) saved: Option<i64>,
     /// The position that is being saved, and whether at the master.
     pub(super) saving: Option<(i64, bool)>,
+    /// Behind the newest message, as the last answer to a pull said.
+    pub(super) end: Option<i64>,
     /// Whether it stands in its consumer's line for offers.
     pub(super) in_line: bool,
     next: i64,
@@ -135,6 +137,7 @@ impl ProcessQueue {
             trouble: false,
             saved: None,
             saving: None,
+            end: None,
             in_line: false,
             next: 0,
             ring: VecDeque::new(),
@@ -165,6 +168,17 @@ impl ProcessQueue {
     /// How far the group has got: the lowest unfinished offset.
     pub(super) fn position(&self) -> i64 {
         self.ring.front().map_or(self.next, |slot| slot.offset)
+    }
+
+    /// How it is doing.
+    pub(super) fn stats(&self) -> QueueStats {
+        QueueStats {
+            queue: Arc::clone(&self.mq),
+            position: (self.step == Step::Live).then(|| self.position()),
+            end: self.end,
+            cached_messages: self.ring.iter().filter(|slot| slot.state != State::Done).count(),
+            cached_bytes: self.bytes,
+        }
     }
 
     /// Whether the master has not confirmed the position.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use rocketry_core::ConsumerConfig;
 use rocketry_core::codec::codes::{RequestCode, ResponseCode};
+use rocketry_core::{ConsumerConfig, Offered};
 
 use crate::world::{Act, World, heading};
 
@@ -250,4 +250,33 @@ fn a_body_that_cannot_be_inflated_is_told_and_passed_later() {
     assert_eq!(world.offsets[&("T".into(), 0)], 0);
     world.run(30_000);
     assert_eq!(world.offsets[&("T".into(), 0)], 2);
+}
+
+#[test]
+fn statistics_tell_rates_times_and_the_lag() {
+    let mut world = World::new();
+    world.store("T", 0, 10);
+    world.offsets.insert(("T".into(), 0), 0);
+    let consumer = world.start(ConsumerConfig::new("g").subscribe("T", "*"));
+    world.run(100);
+    let delivery = world.deliveries.pop_front().expect("an offer");
+    world.begin(delivery.ask, 4).expect("it is ours");
+    world.run(2_000);
+    let verdict =
+        |(at, offered): (usize, Offered)| if at < 3 { offered.ticket.succeed() } else { offered.ticket.retry() };
+    world.answer(delivery.offered.into_iter().take(4).enumerate().map(verdict).collect());
+    world.run(1_000);
+    let stats = world.client.consumer_stats(world.now(), consumer).expect("it runs");
+    let topic = stats.topics.iter().find(|stats| stats.topic.as_str() == "T").expect("a subscription");
+    assert_eq!((topic.consumed.last_minute, topic.failed.last_minute, topic.pulled.last_minute), (3, 1, 10));
+    assert_eq!(topic.handling_time, Duration::from_secs(2));
+    assert_eq!(topic.pull_time, Duration::from_millis(1));
+    let queue = stats.queues.iter().find(|stats| stats.queue.topic.as_str() == "T").expect("a queue");
+    assert_eq!((queue.position, queue.end, queue.cached_messages, queue.lag()), (Some(4), Some(10), 6, 6));
+    assert_eq!(stats.lag(), 6);
+    assert_eq!(stats.running_handlers, 0);
+    world.run(120_000);
+    let later = world.client.consumer_stats(world.now(), consumer).expect("it runs");
+    let topic = later.topics.iter().find(|stats| stats.topic.as_str() == "T").expect("a subscription");
+    assert_eq!((topic.consumed.last_minute, topic.consumed.last_hour), (0, 3));
 }

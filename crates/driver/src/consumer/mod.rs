@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocketry_core::{
-    Answer as Answers, Command, Consume, ConsumerId, Outcome, RejectReason, StopReport, Topic, Verdict,
+    Answer as Answers, Command, Consume, ConsumerId, ConsumerStats, Outcome, RejectReason, StopReport, Topic, Verdict,
 };
 
 use crate::client::host::Stop;
@@ -105,6 +105,13 @@ impl Consumer {
     /// wait to be taken; older ones are dropped, which the notices still tell of.
     pub fn undecodable(&self) -> Undecodables {
         Undecodables::new(Arc::clone(&self.shared))
+    }
+
+    /// How it is doing: rates, times, what is cached and how far it is behind. `None` when it is stopped.
+    #[must_use]
+    pub fn stats(&self) -> Option<ConsumerStats> {
+        let id = self.shared.id;
+        self.shared.core.shell.step(|machine, _, now, _| machine.consumer_stats(now, id))
     }
 
     /// Subscribes to a topic, or changes its tag expression, while running.
