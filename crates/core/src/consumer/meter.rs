@@ -11,8 +11,10 @@ use crate::api::Topic;
 use crate::api::{Rate, TopicStats};
 
 const BUCKETS: usize = 6;
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(3_600);
+/// Nanoseconds of a bucket of a minute's window.
+const OF_MINUTE: u64 = 10_000_000_000;
+/// Nanoseconds of a bucket of an hour's window.
+const OF_HOUR: u64 = 600_000_000_000;
 
 /// Sums of a sliding span of six buckets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,22 +67,18 @@ struct Meter {
     hour: Window,
 }
 
-const fn bucket(now: Moment, span: Duration) -> u64 {
-    now.as_nanos() / (span.as_nanos() as u64 / BUCKETS as u64)
-}
-
 impl Meter {
     fn add(&mut self, now: Moment, value: u64, times: u64) {
-        self.minute.add(bucket(now, MINUTE), value, times);
-        self.hour.add(bucket(now, HOUR), value, times);
+        self.minute.add(now.as_nanos() / OF_MINUTE, value, times);
+        self.hour.add(now.as_nanos() / OF_HOUR, value, times);
     }
 
     fn minute(&self, now: Moment) -> (u64, u64) {
-        self.minute.total(bucket(now, MINUTE))
+        self.minute.total(now.as_nanos() / OF_MINUTE)
     }
 
     fn hour(&self, now: Moment) -> (u64, u64) {
-        self.hour.total(bucket(now, HOUR))
+        self.hour.total(now.as_nanos() / OF_HOUR)
     }
 
     fn rate(&self, now: Moment) -> Rate {
