@@ -88,7 +88,8 @@ fn trace_records() {
             record.encode(&mut encoded);
         }
         assert_eq!(encoded, text(&line, "data"));
-        let decoded: Vec<_> = TraceRecord::decode_all(text(&line, "data")).map(|read| read.expect("readable")).collect();
+        let decoded: Vec<_> =
+            TraceRecord::decode_all(text(&line, "data")).map(|read| read.expect("readable")).collect();
         assert_eq!(decoded, records);
     }
 }

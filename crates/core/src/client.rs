@@ -5,6 +5,7 @@
 
 mod submit;
 mod traffic;
+mod view;
 
 use rocketry_codec::frame::Frame;
 use rocketry_machine::{
@@ -149,6 +150,10 @@ impl Client {
         let mut cx = Cx { now, shared: &mut self.shared };
         match cx.shared.ops.get(op) {
             Some(OpOwner::Send) => self.producers.cancel(&mut cx, op),
+            Some(OpOwner::Lite(consumer)) => {
+                let consumer = *consumer;
+                self.consumers.cancel(&mut cx, consumer, op);
+            }
             Some(OpOwner::Call) => self.admin.cancel(&mut cx, op),
             Some(OpOwner::Route) => self.routes.cancel(&mut cx, op),
             Some(

@@ -7,6 +7,7 @@ use alloc::string::String;
 use core::time::Duration;
 
 use bytes::Bytes;
+use rocketry_codec::codes::RequestCode;
 use rocketry_codec::encoder::{FrameWriter, RawRequest};
 use rocketry_codec::frame::{Flag, Frame};
 use rocketry_codec::header::Request;
@@ -151,6 +152,21 @@ impl Cx<'_> {
         let conn = self.link(to).map_err(NotSent::NoLink)?;
         let opaque = self.shared.calls.reserve().ok_or(NotSent::NoCall)?;
         let frame = self.shared.writer.request(opaque, request, body);
+        self.launch(conn, opaque, frame, how)?;
+        Ok(conn)
+    }
+
+    /// As [`Cx::request`], under another code than the header's usual one and without a body.
+    pub(crate) fn request_as<R: Request>(
+        &mut self,
+        to: &Endpoint,
+        code: RequestCode,
+        request: &R,
+        how: Outgoing,
+    ) -> Result<ConnId, NotSent> {
+        let conn = self.link(to).map_err(NotSent::NoLink)?;
+        let opaque = self.shared.calls.reserve().ok_or(NotSent::NoCall)?;
+        let frame = self.shared.writer.request_as(code, opaque, request, Bytes::new());
         self.launch(conn, opaque, frame, how)?;
         Ok(conn)
     }

@@ -1,5 +1,7 @@
 //! Who owns a submitted operation.
 
+use crate::api::ConsumerId;
+
 /// The part that will complete an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpOwner {
@@ -13,6 +15,8 @@ pub(crate) enum OpOwner {
     StartConsumer,
     /// The stop of a consumer.
     StopConsumer,
+    /// Something that a lite consumer does.
+    Lite(ConsumerId),
     /// A change of a consumer that is complete when it is accepted.
     Change,
     /// A call of the owner.

@@ -42,6 +42,8 @@ pub(crate) enum ConsumerTimer {
     SendBack(rocketry_machine::Key),
     /// Let a position pass undecodable messages that were held long enough.
     Quarantine(rocketry_machine::Key),
+    /// A poll has waited long enough.
+    Poll,
     /// The longest wait of a step of the start.
     StartDeadline,
     /// The end of waiting for handlers at the stop.
@@ -80,6 +82,7 @@ impl ConsumerTimer {
             Self::Start(_) => "a start position is asked for",
             Self::SendBack(_) => "a message is sent back",
             Self::Quarantine(_) => "an undecodable message is passed",
+            Self::Poll => "a poll ends",
             Self::DrainDeadline => "handlers must have ended",
             Self::StartDeadline => "a consumer must have started",
             Self::StopDeadline => "a consumer must have stopped",

@@ -44,4 +44,6 @@ pub(crate) enum ConsumerCall {
     SendBack(Key, u64),
     /// Sending a copy to the retry topic because sending back failed.
     RetryCopy(Key, u64),
+    /// Something for an operation of a lite consumer; the key names what is done for it.
+    Errand(Key),
 }

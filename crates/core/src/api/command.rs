@@ -9,6 +9,7 @@ use rocketry_machine::Endpoint;
 
 use super::config::{ConsumerConfig, ProducerConfig};
 use super::ids::{ConsumerId, ProducerId};
+use super::lite::Lite;
 use super::message::Message;
 use super::names::{BrokerName, MessageQueue, Topic};
 
@@ -127,6 +128,8 @@ pub enum Consume {
     Suspend(ConsumerId),
     /// Pull again.
     Resume(ConsumerId),
+    /// Something about consumers that are polled.
+    Lite(Lite),
 }
 
 /// One typed request to one peer.

@@ -8,7 +8,7 @@ use core::time::Duration;
 use rocketry_codec::codes::ResponseCode;
 use rocketry_machine::{Endpoint, LinkError};
 
-use super::names::{BrokerName, Topic};
+use super::names::{BrokerName, MessageQueue, Topic};
 
 /// A setting that cannot be used: which, what it was, and what it must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,12 @@ pub enum RejectReason {
         /// What was named: "producer" or "consumer".
         what: &'static str,
     },
+    /// Subscribing and assigning by hand exclude each other for the whole life of a lite consumer.
+    Exclusive,
+    /// The lite consumer does not have this queue, or not any more.
+    NotAssigned(MessageQueue),
+    /// Another poll of the lite consumer is waiting.
+    PollPending,
     /// A value cannot be used.
     Invalid(ConfigError),
     /// A message is larger than allowed.
@@ -83,6 +89,9 @@ impl fmt::Display for RejectReason {
             Self::Busy => f.write_str("too much is in flight already"),
             Self::Closed => f.write_str("the client is stopped"),
             Self::NotRunning { what } => write!(f, "the {what} is not running"),
+            Self::Exclusive => f.write_str("subscribe and assign are mutually exclusive"),
+            Self::NotAssigned(queue) => write!(f, "the queue {queue} is not assigned"),
+            Self::PollPending => f.write_str("another poll of the consumer is waiting"),
             Self::Invalid(error) => error.fmt(f),
             Self::TooLarge { what, size, limit, setting } => {
                 write!(f, "the {what} has {size} bytes, {setting} allows {limit}")
@@ -178,6 +187,17 @@ pub enum OpErrorKind {
     },
     /// A peer's answer could not be understood.
     Protocol(String),
+    /// The queue was given to another member while the operation was on its way.
+    NotAssigned(MessageQueue),
+    /// The offset is none of the queue's.
+    OffsetOutOfRange {
+        /// The offset.
+        offset: i64,
+        /// The oldest one.
+        min: i64,
+        /// The end of the queue.
+        max: i64,
+    },
     /// A precondition did not hold, for example a group name in use.
     Refused(String),
     /// The caller gave it up.
@@ -203,6 +223,8 @@ impl fmt::Display for OpErrorKind {
             Self::TimedOut { after } => write!(f, "no answer within {} ms", after.as_millis()),
             Self::Broker { code, remark } => write!(f, "refused with code {code}: {remark}"),
             Self::Protocol(what) => write!(f, "an answer that cannot be understood: {what}"),
+            Self::NotAssigned(queue) => write!(f, "the queue {queue} is not assigned any more"),
+            Self::OffsetOutOfRange { offset, min, max } => write!(f, "the offset {offset} is not in {min} to {max}"),
             Self::Refused(what) => f.write_str(what),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Stopping => f.write_str("the client is stopping"),

@@ -11,6 +11,7 @@ use super::aside::SetAside;
 use super::delivery::Delivery;
 use super::error::OpError;
 use super::ids::{ConsumerId, OpId, ProducerId};
+use super::lite::LiteOutcome;
 use super::names::{BrokerName, Group, MessageQueue, Topic};
 
 /// What the machine says to its owner. Three kinds, for ever: growth happens behind them.
@@ -51,6 +52,8 @@ pub enum Outcome {
     Stopped(StopReport),
     /// A setting was changed.
     Changed,
+    /// What a lite consumer was asked for.
+    Lite(LiteOutcome),
     /// The answer to a [`Call`](super::Call), whatever its code.
     Reply(Frame),
     /// It failed.

@@ -7,6 +7,7 @@ mod delivery;
 mod error;
 mod event;
 mod ids;
+mod lite;
 mod message;
 mod names;
 mod stats;
@@ -18,6 +19,10 @@ pub use delivery::{Answer, Delivery, Ended, Offered, Received, StaleAnswer, Tick
 pub use error::{Attempt, Certainty, ConfigError, OpError, OpErrorKind, RejectReason, Rejected};
 pub use event::{Ask, Event, Notice, Outcome, SendReceipt, SendStatus, StopReport};
 pub use ids::{AsideId, AskId, ConsumerId, OpId, ProducerId};
+pub use lite::{
+    Commit, CommitUntil, GivenBack, Lite, LiteConfig, LiteOutcome, OffsetOf, Polled, PullOnce, PullStatus, Pulled,
+    SeekTo,
+};
 pub use message::{Message, MessageBuilder, MessageError};
 pub use names::{BrokerName, Group, MessageQueue, Topic};
 pub use stats::{ConsumerStats, QueueStats, Rate, TopicStats};

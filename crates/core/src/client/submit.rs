@@ -18,6 +18,7 @@ impl Client {
             Consume::Unsubscribe { consumer, topic } => consumers.unsubscribe(&mut cx, *consumer, topic),
             Consume::Suspend(consumer) => consumers.suspend(&mut cx, *consumer),
             Consume::Resume(consumer) => consumers.resume(&mut cx, *consumer),
+            Consume::Lite(lite) => consumers.check_lite(cx.shared, lite),
         };
         if let Err(why) = done {
             return Err(Rejected { why, command: Command::Consume(consume) });
@@ -33,6 +34,7 @@ impl Client {
                 consumers.stop(&mut cx, Some(op), consumer, within);
                 op
             }
+            Consume::Lite(lite) => consumers.submit_lite(&mut cx, lite),
             Consume::Subscribe { .. } | Consume::Unsubscribe { .. } | Consume::Suspend(_) | Consume::Resume(_) => {
                 let op = cx.shared.ops.insert(OpOwner::Change);
                 cx.done(op, Outcome::Changed);

@@ -7,12 +7,22 @@ use core::time::Duration;
 use rocketry_codec::names;
 use rocketry_codec::tags::TagExpression;
 
-use crate::api::{ConfigError, ConsumerConfig, RejectReason, StartAt, Topic};
+use crate::api::{ConfigError, ConsumerConfig, LiteConfig, RejectReason, StartAt, Topic};
 use crate::cx::Shared;
 
 /// Checks everything that can be checked without asking anybody.
 pub(super) fn check(shared: &Shared, config: &ConsumerConfig) -> Result<(), RejectReason> {
     settings(config).map_err(RejectReason::Invalid)?;
+    place_for_group(shared, config)
+}
+
+/// Checks the settings of a consumer that is polled; `common` holds those that it shares with others.
+pub(super) fn check_lite(shared: &Shared, config: &LiteConfig, common: &ConsumerConfig) -> Result<(), RejectReason> {
+    common_settings(common).and_then(|()| lite_settings(config)).map_err(RejectReason::Invalid)?;
+    place_for_group(shared, common)
+}
+
+fn place_for_group(shared: &Shared, config: &ConsumerConfig) -> Result<(), RejectReason> {
     let group = config.group.as_str();
     if shared.registry.has_consumer(&config.group) {
         let text = alloc::format!("The consumer group[{group}] has been created before, specify another name please.");
@@ -35,6 +45,29 @@ fn invalid(setting: &'static str, value: &str, reason: alloc::string::String) ->
 }
 
 fn settings(config: &ConsumerConfig) -> Result<(), ConfigError> {
+    common_settings(config)?;
+    if config.subscriptions.is_empty() {
+        return Err(ConfigError::new("subscriptions", "", "at least one topic must be subscribed to"));
+    }
+    Ok(())
+}
+
+fn lite_settings(config: &LiteConfig) -> Result<(), ConfigError> {
+    if !config.subscriptions.is_empty() && !config.assigned.is_empty() {
+        return Err(ConfigError::new("assigned", "", "subscribe and assign are mutually exclusive"));
+    }
+    in_range("max_cached_total", config.max_cached_total, 1, u64::MAX)?;
+    if let Some(interval) = config.auto_commit {
+        lasts("auto_commit", interval, Duration::from_millis(10), Duration::from_secs(86_400))?;
+    }
+    for (topic, tags) in &config.filters {
+        TagExpression::parse(tags)
+            .map_err(|error| ConfigError::new("filters", alloc::format!("{topic}: {tags}"), error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn common_settings(config: &ConsumerConfig) -> Result<(), ConfigError> {
     let group = config.group.as_str();
     names::check_group(group).map_err(|error| ConfigError::new("group", group, error.to_string()))?;
     if group == names::DEFAULT_CONSUMER_GROUP {
@@ -45,9 +78,6 @@ fn settings(config: &ConsumerConfig) -> Result<(), ConfigError> {
         && time.get() < 0
     {
         return Err(ConfigError::new("start_at", time.get(), "the time is before 1970"));
-    }
-    if config.subscriptions.is_empty() {
-        return Err(ConfigError::new("subscriptions", "", "at least one topic must be subscribed to"));
     }
     in_range("concurrency", config.concurrency, 1, 1_000)?;
     in_range("max_span", config.max_span, 1, 65_535)?;

@@ -21,7 +21,8 @@ use super::filter::Subscription;
 use super::group::Consumer;
 use super::queue::{ProcessQueue, State};
 use crate::api::{
-    Ask, AskId, ConsumerId, Delivery, Notice, Offered, OpErrorKind, Received, Ticket, Topic, Verdict, VerdictKind,
+    Ask, AskId, ConsumerId, Delivery, MessageQueue, Notice, Offered, OpErrorKind, Received, Ticket, Topic, Verdict,
+    VerdictKind,
 };
 use crate::cx::Cx;
 use crate::timer::{ConsumerTimer, TimerKey};
@@ -110,12 +111,7 @@ impl Consumer {
         while (open.len as usize) < BATCH
             && let Some((sequence, message)) = queue.offer_next()
         {
-            let topic = if subscription.is_retry {
-                own_topic(&self.subscriptions, message).unwrap_or_else(|| subscription.topic.clone())
-            } else {
-                subscription.topic.clone()
-            };
-            let received = Received { stored: message.clone(), queue: Arc::clone(&mq), topic };
+            let received = received(&self.subscriptions, subscription, &mq, message);
             offered.push(Offered::new(received, Ticket::new(ask, open.len)));
             if let Some(place) = open.sequences.get_mut(open.len as usize) {
                 *place = sequence;
@@ -279,6 +275,18 @@ impl Consumer {
 fn tell_slow(cx: &mut Cx<'_>, queue: &ProcessQueue, sequence: u64, running: Duration) {
     let Some((queue_offset, _)) = queue.message(sequence) else { return };
     cx.notice(Notice::SlowHandler { queue: (*queue.mq).clone(), queue_offset, running });
+}
+
+/// A message as the application gets it.
+pub(super) fn received(
+    subscriptions: &Slab<Key, Subscription>,
+    subscription: &Subscription,
+    queue: &Arc<MessageQueue>,
+    message: &StoredMessage,
+) -> Received {
+    let own = if subscription.is_retry { own_topic(subscriptions, message) } else { None };
+    let topic = own.unwrap_or_else(|| subscription.topic.clone());
+    Received { stored: message.clone(), queue: Arc::clone(queue), topic }
 }
 
 /// The topic that a redelivered message was sent to, if it says so.

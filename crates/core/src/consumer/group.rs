@@ -3,6 +3,7 @@
 //! States: *starting* (routes, then a first heartbeat) -> *running* -> *stopping* (handlers, positions, farewell) -> over.
 //! A failed start goes straight to over. The files beside this one hold what happens in each of them.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,6 +13,7 @@ use rocketry_codec::names;
 use rocketry_machine::{ConnId, Key, Moment, Prng, Slab};
 
 use super::filter::Subscription;
+use super::lite::Lite;
 use super::quarantine::ToAside;
 use super::queue::{ProcessQueue, Pull, Step};
 use crate::api::{
@@ -51,6 +53,8 @@ pub(super) struct Consumer {
     /// When a broker last made us tell all brokers of us.
     pub(super) last_nudge: Option<Moment>,
     pub(super) spread: Prng,
+    /// What a consumer that is polled has beside the rest.
+    pub(super) lite: Option<Box<Lite>>,
 }
 
 /// Where a consumer stands.
@@ -109,6 +113,7 @@ impl Consumer {
             last_rebalance: None,
             last_nudge: None,
             spread,
+            lite: None,
         }
     }
 
@@ -143,10 +148,18 @@ impl Consumer {
 
     /// Takes a queue that an allocation gave us.
     pub(super) fn add_queue(&mut self, cx: &mut Cx<'_>, subscription: Key, queue: MessageQueue, fresh: bool) {
-        let mq = Arc::new(queue);
-        let key = self.queues.insert(ProcessQueue::new(Arc::clone(&mq), subscription, fresh));
-        self.owned.insert(mq, key);
+        let key = self.insert_queue(subscription, queue, fresh);
         self.ask_position(cx, key);
+    }
+
+    /// Enters a queue whose position is still to be asked for.
+    pub(super) fn insert_queue(&mut self, subscription: Key, queue: MessageQueue, fresh: bool) -> Key {
+        let mq = Arc::new(queue);
+        let mut queue = ProcessQueue::new(Arc::clone(&mq), subscription, fresh);
+        queue.by_hand = self.commits_by_hand();
+        let key = self.queues.insert(queue);
+        self.owned.insert(mq, key);
+        key
     }
 
     /// Gives a queue up: its position is saved, whatever still refers to it is stale.
@@ -154,21 +167,33 @@ impl Consumer {
         self.save_once(cx, key);
         if let Some(queue) = self.forget_queue(cx, key) {
             self.owned.remove(&queue.mq);
+            self.commits_lose(cx, key, &queue.mq);
+            self.pull_full(cx);
         }
     }
 
     /// The broker moved the position: what was cached does not count, and the queue begins anew.
     pub(super) fn restart_queue(&mut self, cx: &mut Cx<'_>, key: Key, position: i64) {
-        let Some(old) = self.forget_queue(cx, key) else { return };
+        let Some(key) = self.renew_queue(cx, key, position) else { return };
+        if self.queues.get(key).is_some_and(|queue| queue.goal().is_some()) {
+            self.save(cx, key);
+        }
+        self.pull(cx, key);
+    }
+
+    /// The queue begins anew at a position, under another key: what still refers to the old one is stale.
+    pub(super) fn renew_queue(&mut self, cx: &mut Cx<'_>, key: Key, position: i64) -> Option<Key> {
+        let old = self.forget_queue(cx, key)?;
         let mut queue = ProcessQueue::new(Arc::clone(&old.mq), old.subscription, old.fresh);
         queue.go_live(position);
         queue.suggested = old.suggested;
         queue.setbacks = old.setbacks;
+        (queue.paused, queue.by_hand, queue.wanted) = (old.paused, old.by_hand, old.wanted);
         let mq = Arc::clone(&queue.mq);
-        let key = self.queues.insert(queue);
-        self.owned.insert(mq, key);
-        self.save(cx, key);
-        self.pull(cx, key);
+        let renewed = self.queues.insert(queue);
+        self.owned.insert(mq, renewed);
+        self.commits_move(key, renewed);
+        Some(renewed)
     }
 
     fn forget_queue(&mut self, cx: &mut Cx<'_>, key: Key) -> Option<ProcessQueue> {
@@ -196,6 +221,7 @@ impl Consumer {
             queue.pull = Pull::Idle;
             self.pull(cx, key);
         }
+        self.pull_full(cx);
     }
 
     /// All queues of a subscription.

@@ -16,6 +16,7 @@
 //! | `meter` | nothing; counts |
 //! | `sendback` | where a failed message goes |
 //! | `quarantine` | what becomes of a record that cannot be decoded |
+//! | `lite` | what consumers do that are polled instead |
 //!
 //! Promises, checked as invariants: at most one pull of a queue is on its way; a saved position is never above the
 //! lowest unfinished message and goes back only by a correction; a queue that is given up starts no handler and moves no
@@ -28,6 +29,7 @@ mod check;
 mod deliver;
 mod filter;
 mod group;
+mod lite;
 mod meter;
 mod offsets;
 mod pull;
@@ -119,6 +121,7 @@ impl Consumers {
     ) -> Result<(), RejectReason> {
         self.check_running(id)?;
         let tags = check::subscription(topic, tags)?;
+        self.fix_form(id, lite::Form::Subscribe)?;
         self.act(cx, id, |consumer, cx| consumer.subscribe(cx, topic.clone(), tags));
         Ok(())
     }
@@ -233,6 +236,7 @@ impl Consumers {
             ConsumerCall::SaveOffset(queue) => consumer.on_saved(cx, queue, conn, &reply),
             ConsumerCall::SendBack(queue, sequence) => consumer.on_send_back(cx, queue, sequence, &reply),
             ConsumerCall::Reread(queue, sequence) => consumer.on_read_again(cx, queue, sequence, reply),
+            ConsumerCall::Errand(errand) => consumer.on_errand(cx, errand, conn, reply),
             ConsumerCall::RetryCopy(queue, sequence) => consumer.on_copy(cx, queue, sequence, conn, &reply),
         });
     }
@@ -248,7 +252,7 @@ impl Consumers {
         self.act(cx, id, |consumer, cx| match timer {
             ConsumerTimer::Rebalance => consumer.rebalance(cx),
             ConsumerTimer::SaveOffsets => {
-                consumer.wake_after(cx, ConsumerTimer::SaveOffsets, cx.shared.config.offset_interval);
+                consumer.wake_after(cx, ConsumerTimer::SaveOffsets, consumer.save_interval(cx));
                 consumer.save_all(cx);
             }
             ConsumerTimer::Sweep => {}
@@ -256,6 +260,7 @@ impl Consumers {
             ConsumerTimer::Start(queue) => consumer.ask_position(cx, queue),
             ConsumerTimer::SendBack(queue) => consumer.on_send_back_timer(cx, queue),
             ConsumerTimer::Quarantine(queue) => consumer.on_quarantine(cx, queue),
+            ConsumerTimer::Poll => consumer.on_poll_deadline(cx),
             ConsumerTimer::StartDeadline => consumer.on_start_deadline(cx),
             ConsumerTimer::DrainDeadline => consumer.on_drain_deadline(cx),
             ConsumerTimer::StopDeadline => consumer.on_stop_deadline(cx),
@@ -319,7 +324,11 @@ impl Consumers {
         let Some(consumer) = self.list.get_mut(id) else { return };
         consumer.end_deliveries(&mut self.asks);
         consumer.ask_aside(cx, &mut self.asides);
-        consumer.offer(cx, &mut self.asks);
+        if consumer.lite.is_some() {
+            consumer.serve(cx);
+        } else {
+            consumer.offer(cx, &mut self.asks);
+        }
         consumer.advance_stop(cx);
         consumer.check_counts(cx, &self.asks);
         if consumer.is_over() {

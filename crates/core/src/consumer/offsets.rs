@@ -28,9 +28,9 @@ use crate::timer::ConsumerTimer;
 use crate::waiter::{ConsumerCall, Waiter};
 
 /// Time for asking or saving a position.
-const POSITION_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const POSITION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time for asking where a queue ends, or for the offset of a time.
-const START_TIMEOUT: Duration = Duration::from_secs(6);
+pub(super) const START_TIMEOUT: Duration = Duration::from_secs(6);
 /// Wait before a position is asked for again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -226,10 +226,11 @@ impl Consumer {
 
     fn send_position(&mut self, cx: &mut Cx<'_>, key: Key, how: Outgoing) -> Result<(i64, bool), OpErrorKind> {
         let Some(queue) = self.queues.get(key) else { return Err(no_broker()) };
-        let position = queue.position();
+        let position = queue.goal().unwrap_or_else(|| queue.position());
+        // Who commits by hand may go back.
         invariant!(
             cx.shared.health,
-            queue.saved.is_none_or(|saved| saved <= position),
+            self.lite.is_some() || queue.saved.is_none_or(|saved| saved <= position),
             "a group's position went back without a correction"
         );
         let (to, id) = cx.shared.table.broker_address(&queue.mq.broker, 0, false).ok_or_else(no_broker)?;
@@ -258,8 +259,10 @@ impl Consumer {
                 self.trouble_at(cx, key, "offsets", kind, cx.shared.config.offset_interval);
             } else if at_master {
                 queue.saved = Some(position);
+                queue.wanted.take_if(|wanted| *wanted == position);
             }
         }
+        self.commit_settled(cx, key, saving.map(|(position, _)| position), conn, reply);
         self.position_settled(cx, key, saving.filter(|_| stored).map(|(position, _)| position));
     }
 
@@ -268,10 +271,10 @@ impl Consumer {
     }
 }
 
-fn no_broker() -> OpErrorKind {
+pub(super) fn no_broker() -> OpErrorKind {
     OpErrorKind::Refused("no address of the broker is known".into())
 }
 
-fn negative(offset: i64) -> OpErrorKind {
+pub(super) fn negative(offset: i64) -> OpErrorKind {
     OpErrorKind::Protocol(alloc::format!("the offset {offset} is negative"))
 }

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use bytes::Bytes;
-use rocketry_codec::codes::ResponseCode;
+use rocketry_codec::codes::{RequestCode, ResponseCode};
 use rocketry_codec::frame::Frame;
 use rocketry_codec::header::Scope;
 use rocketry_codec::message::Messages;
@@ -26,6 +26,7 @@ use rocketry_codec::request::PullMessage;
 use rocketry_machine::{ConnId, Key, Moment, invariant};
 
 use super::group::{Consumer, failure_of, refusal_of};
+use super::lite::Manner;
 use super::queue::{ProcessQueue, Pull, Step};
 use crate::api::{Notice, OpErrorKind};
 use crate::calls::Reply;
@@ -45,7 +46,9 @@ const NUDGE_GAP: Duration = Duration::from_secs(1);
 const PULL_BYTES: i32 = 256 * 1024;
 
 const COMMIT: i32 = 1;
-const SUSPEND: i32 = 2;
+pub(super) const SUSPEND: i32 = 2;
+pub(super) const SUBSCRIPTION: i32 = 4;
+const LITE: i32 = 16;
 
 /// What the header of an answer says.
 struct Heading {
@@ -63,10 +66,11 @@ impl Consumer {
             return;
         }
         let Some(queue) = self.queues.get_mut(key) else { return };
-        if queue.step != Step::Live || queue.pull != Pull::Idle {
+        if queue.step != Step::Live || queue.pull != Pull::Idle || queue.paused {
             return;
         }
-        if queue.is_full(&self.config) {
+        if queue.is_full(&self.config) || self.is_full_in_all() {
+            let Some(queue) = self.queues.get_mut(key) else { return };
             queue.pull = Pull::Full;
             return;
         }
@@ -75,6 +79,7 @@ impl Consumer {
 
     fn send_pull(&mut self, cx: &mut Cx<'_>, key: Key) {
         let how = self.call(self.config.long_poll.saturating_add(GRACE), ConsumerCall::Pull(key));
+        let manner = self.manner(key);
         let Some(queue) = self.queues.get_mut(key) else { return };
         let Some(subscription) = self.subscriptions.get(queue.subscription) else { return };
         let Some((to, broker_id)) = cx.shared.table.broker_address(&queue.mq.broker, queue.suggested, false) else {
@@ -83,7 +88,7 @@ impl Consumer {
         };
         invariant!(cx.shared.health, queue.pull == Pull::Idle, "a queue is pulled twice at once");
         let position = queue.position();
-        let commits = broker_id == 0 && position > 0;
+        let commits = manner == Manner::Push && broker_id == 0 && position > 0;
         let from = queue.next();
         let request = PullMessage {
             consumer_group: self.config.group.as_str().into(),
@@ -91,16 +96,22 @@ impl Consumer {
             queue_id: queue.mq.id,
             queue_offset: from,
             max_msg_nums: i32::try_from(ProcessQueue::pull_size(&self.config)).unwrap_or(i32::MAX),
-            sys_flag: if commits { SUSPEND | COMMIT } else { SUSPEND },
-            commit_offset: position,
+            sys_flag: match manner {
+                Manner::Push if commits => SUSPEND | COMMIT,
+                Manner::Push => SUSPEND,
+                Manner::Lite | Manner::Plain => SUSPEND | SUBSCRIPTION | LITE,
+            },
+            commit_offset: if manner == Manner::Push { position } else { 0 },
+            subscription: (manner != Manner::Push).then(|| subscription.tags.as_str().into()),
             suspend_timeout_millis: i64::try_from(self.config.long_poll.as_millis()).unwrap_or(i64::MAX),
-            sub_version: subscription.version,
+            sub_version: if manner == Manner::Push { subscription.version } else { 0 },
             expression_type: Some("TAG".into()),
             max_msg_bytes: Some(PULL_BYTES),
             scope: Scope::broker(queue.mq.broker.as_str()),
             ..PullMessage::default()
         };
-        match cx.request(&to, &request, Bytes::new(), how) {
+        let code = if manner == Manner::Lite { RequestCode::LITE_PULL_MESSAGE } else { RequestCode::PULL_MESSAGE };
+        match cx.request_as(&to, code, &request, how) {
             Ok(_) => {
                 queue.pull = Pull::Asked { from, broker_id };
                 cx.shared.counters.pulls += 1;
@@ -295,6 +306,7 @@ impl Consumer {
     fn pull_refused(&mut self, cx: &mut Cx<'_>, key: Key, conn: ConnId, frame: Frame) {
         let code = frame.response_code();
         let kind = failure_of(cx, conn, &Reply::Frame(frame));
+        let manner = self.manner(key);
         let Some(queue) = self.queues.get_mut(key) else { return };
         match code {
             ResponseCode::FLOW_CONTROL => {
@@ -304,6 +316,11 @@ impl Consumer {
             }
             // The broker has not heard of us, or of our latest subscription: it will hear again before the next try.
             ResponseCode::SUBSCRIPTION_NOT_EXIST | ResponseCode::SUBSCRIPTION_NOT_LATEST => self.nudge(cx),
+            // A broker from before the lite pull's own code.
+            ResponseCode::REQUEST_CODE_NOT_SUPPORTED if manner == Manner::Lite => {
+                self.pull_plainly(key);
+                return self.delay(cx, key, PAUSE);
+            }
             ResponseCode::NOT_LEADER_FOR_QUEUE | ResponseCode::TOPIC_NOT_EXIST => {
                 cx.want(Want::Refresh(queue.mq.topic.clone()));
             }

@@ -56,6 +56,12 @@ pub(super) struct ProcessQueue {
     pub(super) end: Option<i64>,
     /// Whether it stands in its consumer's line for offers.
     pub(super) in_line: bool,
+    /// Whether its owner wants no more of it for now.
+    pub(super) paused: bool,
+    /// Whether positions are saved only when the owner says so.
+    pub(super) by_hand: bool,
+    /// The position that the owner wants to be saved, until the master has it.
+    pub(super) wanted: Option<i64>,
     next: i64,
     ring: VecDeque<Slot>,
     base: u64,
@@ -139,6 +145,9 @@ impl ProcessQueue {
             saving: None,
             end: None,
             in_line: false,
+            paused: false,
+            by_hand: false,
+            wanted: None,
             next: 0,
             ring: VecDeque::new(),
             base: 0,
@@ -181,9 +190,20 @@ impl ProcessQueue {
         }
     }
 
+    /// The offset of the first message that was not offered yet.
+    pub(super) fn unread(&self) -> i64 {
+        self.ring.iter().find(|slot| slot.state == State::Cached).map_or(self.next, |slot| slot.offset)
+    }
+
+    /// The position that the brokers should have, if any should be saved.
+    pub(super) fn goal(&self) -> Option<i64> {
+        let own = if self.step == Step::Live && !self.by_hand { Some(self.position()) } else { None };
+        self.wanted.or(own)
+    }
+
     /// Whether the master has not confirmed the position.
     pub(super) fn is_unsaved(&self) -> bool {
-        self.step == Step::Live && self.saved != Some(self.position())
+        self.wanted.is_some() || self.goal().is_some_and(|goal| self.saved != Some(goal))
     }
 
     /// Messages that are not finished, and those finished behind an unfinished one.

@@ -52,7 +52,7 @@ impl Consumer {
 
     /// Divides the queues of all topics.
     pub(super) fn rebalance(&mut self, cx: &mut Cx<'_>) {
-        if !self.is_running() {
+        if !self.is_running() || self.is_assigned_by_hand() {
             return;
         }
         self.last_rebalance = Some(cx.now.at);
@@ -159,7 +159,7 @@ impl Consumer {
         }
     }
 
-    fn tell_assignment(&self, cx: &mut Cx<'_>, topic: Topic) {
+    pub(super) fn tell_assignment(&self, cx: &mut Cx<'_>, topic: Topic) {
         let queues = self.owned.keys().filter(|queue| queue.topic == topic).map(|queue| (**queue).clone()).collect();
         cx.notice(Notice::Assigned { consumer: self.id, group: self.config.group.clone(), topic, queues });
     }

@@ -18,26 +18,33 @@ use rocketry_codec::header::Scope;
 use rocketry_codec::message::{Properties, StoredMessage, SysFlag, property_names};
 use rocketry_codec::names;
 use rocketry_codec::request::{ConsumerSendMsgBack, SendMessageV2};
-use rocketry_machine::{ConnId, Endpoint, Key};
+use rocketry_machine::{ConnId, Endpoint, Key, UnixMillis};
 
 use super::group::{Consumer, failure_of, refusal_of};
 use super::queue::State;
-use crate::api::OpErrorKind;
+use crate::api::{BrokerName, Group, OpErrorKind, Topic};
 use crate::calls::Reply;
 use crate::cx::{Cx, Want};
 use crate::timer::{ConsumerTimer, TimerKey};
 use crate::waiter::ConsumerCall;
 
 /// Time for sending back.
-const SEND_BACK_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const SEND_BACK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time for sending a copy.
-const COPY_TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const COPY_TIMEOUT: Duration = Duration::from_secs(3);
 /// Wait before the handler gets a message again that no broker took.
 const LOCAL_RETRY: Duration = Duration::from_secs(5);
 /// The highest delay level that brokers have by default.
 const TOP_LEVEL: i32 = 18;
 /// Redeliveries before the dead-letter topic, when the application says nothing.
 const MAX_REDELIVERIES: i32 = 16;
+/// Answers to a copy that all mean that it is stored.
+pub(super) const STORED: [ResponseCode; 4] = [
+    ResponseCode::SUCCESS,
+    ResponseCode::FLUSH_DISK_TIMEOUT,
+    ResponseCode::FLUSH_SLAVE_TIMEOUT,
+    ResponseCode::SLAVE_NOT_AVAILABLE,
+];
 
 impl Consumer {
     /// Sends a failed message back to the broker that holds it.
@@ -51,24 +58,7 @@ impl Consumer {
         let Some(to) = cx.master(&queue.mq.broker) else {
             return self.send_copy(cx, key, sequence, level);
         };
-        let properties = message.properties();
-        let offset_id;
-        let origin_msg_id = if let Some(id) = properties.unique_key() {
-            id
-        } else {
-            offset_id = alloc::format!("{}", message.offset_id());
-            &offset_id
-        };
-        let request = ConsumerSendMsgBack {
-            offset: message.commit_log_offset(),
-            group: self.config.group.as_str().into(),
-            delay_level: level,
-            origin_msg_id: Some(origin_msg_id.into()),
-            origin_topic: Some(properties.get(property_names::RETRY_TOPIC).unwrap_or(message.topic()).into()),
-            unit_mode: false,
-            max_reconsume_times: Some(max_redeliveries),
-            scope: Scope::broker(queue.mq.broker.as_str()),
-        };
+        let request = back_request(&self.config.group, &queue.mq.broker, message, level, max_redeliveries);
         if cx.request(&to, &request, Bytes::new(), how).is_ok() {
             self.sending_back += 1;
         } else {
@@ -99,26 +89,9 @@ impl Consumer {
         let max_redeliveries = self.max_redeliveries();
         let how = self.call(COPY_TIMEOUT, ConsumerCall::RetryCopy(key, sequence));
         let Some((_, message)) = self.queues.get(key).and_then(|queue| queue.message(sequence)) else { return };
-        let dead = level < 0;
-        let times = if dead { max_redeliveries.saturating_add(1) } else { message.reconsume_times().saturating_add(1) };
-        let properties = copy_properties(message, if dead { 0 } else { level });
-        let request = SendMessageV2 {
-            producer_group: names::CLIENT_INNER_PRODUCER_GROUP.into(),
-            topic: self.retry_topic.as_str().into(),
-            default_topic: names::AUTO_CREATE_TOPIC.into(),
-            default_topic_queue_nums: 4,
-            queue_id,
-            sys_flag: message.sys_flag().0 & (SysFlag::COMPRESSED | SysFlag::COMPRESSION_TYPE),
-            born_timestamp: cx.now.wall.get(),
-            flag: message.flag(),
-            properties: Some(properties.as_str().into()),
-            reconsume_times: Some(times),
-            unit_mode: Some(false),
-            max_reconsume_times: Some(max_redeliveries),
-            batch: Some(false),
-            broker_name: Some(broker.as_str().into()),
-            ..SendMessageV2::default()
-        };
+        let copy = RetryCopy { topic: &self.retry_topic, broker: &broker, queue_id, message, level, max_redeliveries };
+        let properties = copy.properties();
+        let request = copy.request(cx.now.wall, &properties);
         match cx.request(&to, &request, message.body(), how) {
             Ok(_) => self.sending_back += 1,
             Err(no) => self.retry_later(cx, key, sequence, refusal_of(&to, &no)),
@@ -126,7 +99,7 @@ impl Consumer {
     }
 
     /// A writable queue of the retry topic.
-    fn copy_target(&mut self, cx: &Cx<'_>) -> Option<(crate::api::BrokerName, i32, Endpoint)> {
+    pub(super) fn copy_target(&mut self, cx: &Cx<'_>) -> Option<(BrokerName, i32, Endpoint)> {
         let queues = cx.shared.table.publish(&self.retry_topic)?;
         let pick = usize::try_from(self.spread.below(queues.len() as u64)).ok()?;
         let queue = queues.get(pick)?;
@@ -136,12 +109,6 @@ impl Consumer {
 
     /// A broker has stored the copy, or has not.
     pub(super) fn on_copy(&mut self, cx: &mut Cx<'_>, key: Key, sequence: u64, conn: ConnId, reply: &Reply) {
-        const STORED: [ResponseCode; 4] = [
-            ResponseCode::SUCCESS,
-            ResponseCode::FLUSH_DISK_TIMEOUT,
-            ResponseCode::FLUSH_SLAVE_TIMEOUT,
-            ResponseCode::SLAVE_NOT_AVAILABLE,
-        ];
         self.sending_back -= 1;
         let Some(queue) = self.queues.get_mut(key) else { return };
         let Some(State::SendingBack(_)) = queue.state(sequence) else { return };
@@ -184,8 +151,70 @@ impl Consumer {
         self.progressed(cx, key);
     }
 
-    const fn max_redeliveries(&self) -> i32 {
+    pub(super) const fn max_redeliveries(&self) -> i32 {
         if self.config.max_redeliveries < 0 { MAX_REDELIVERIES } else { self.config.max_redeliveries }
+    }
+}
+
+/// Asks the broker that holds a message to store it again.
+pub(super) fn back_request<'a>(
+    group: &'a Group,
+    broker: &'a BrokerName,
+    message: &'a StoredMessage,
+    level: i32,
+    max_redeliveries: i32,
+) -> ConsumerSendMsgBack<'a> {
+    let properties = message.properties();
+    let id = properties.unique_key().map_or_else(|| alloc::format!("{}", message.offset_id()).into(), Into::into);
+    ConsumerSendMsgBack {
+        offset: message.commit_log_offset(),
+        group: group.as_str().into(),
+        delay_level: level,
+        origin_msg_id: Some(id),
+        origin_topic: Some(properties.get(property_names::RETRY_TOPIC).unwrap_or(message.topic()).into()),
+        unit_mode: false,
+        max_reconsume_times: Some(max_redeliveries),
+        scope: Scope::broker(broker.as_str()),
+    }
+}
+
+/// A copy of a failed message for the retry topic.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RetryCopy<'a> {
+    pub(super) topic: &'a Topic,
+    pub(super) broker: &'a BrokerName,
+    pub(super) queue_id: i32,
+    pub(super) message: &'a StoredMessage,
+    pub(super) level: i32,
+    pub(super) max_redeliveries: i32,
+}
+
+impl<'a> RetryCopy<'a> {
+    /// Its properties.
+    pub(super) fn properties(&self) -> Properties {
+        copy_properties(self.message, self.level.max(0))
+    }
+
+    /// The request that sends it.
+    pub(super) fn request(&self, wall: UnixMillis, properties: &'a Properties) -> SendMessageV2<'a> {
+        let beyond = if self.level < 0 { self.max_redeliveries } else { self.message.reconsume_times() };
+        SendMessageV2 {
+            producer_group: names::CLIENT_INNER_PRODUCER_GROUP.into(),
+            topic: self.topic.as_str().into(),
+            default_topic: names::AUTO_CREATE_TOPIC.into(),
+            default_topic_queue_nums: 4,
+            queue_id: self.queue_id,
+            sys_flag: self.message.sys_flag().0 & (SysFlag::COMPRESSED | SysFlag::COMPRESSION_TYPE),
+            born_timestamp: wall.get(),
+            flag: self.message.flag(),
+            properties: Some(properties.as_str().into()),
+            reconsume_times: Some(beyond.saturating_add(1)),
+            unit_mode: Some(false),
+            max_reconsume_times: Some(self.max_redeliveries),
+            batch: Some(false),
+            broker_name: Some(self.broker.as_str().into()),
+            ..SendMessageV2::default()
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 //! Timers: `StartDeadline`, the longest wait for routes, and then for the heartbeat round.
 
 use alloc::vec::Vec;
-use rocketry_codec::body::heartbeat::{self, ConsumerData, consume_from};
+use rocketry_codec::body::heartbeat::{self, ConsumerData, consume_from, consume_type};
 use rocketry_codec::tags::TagExpression;
 use rocketry_machine::Key;
 
@@ -25,12 +25,15 @@ impl Consumer {
         for (topic, tags) in &self.config.subscriptions {
             wanted.push((topic.clone(), TagExpression::parse(tags).unwrap_or_else(|_| TagExpression::all())));
         }
-        wanted.push((self.retry_topic.clone(), TagExpression::all()));
+        if self.lite.is_none() {
+            wanted.push((self.retry_topic.clone(), TagExpression::all()));
+        }
         for (topic, tags) in wanted {
             let version = self.next_version(cx);
             let is_retry = topic == self.retry_topic;
             self.subscriptions.insert(Subscription::new(topic, tags, version, is_retry));
         }
+        self.add_assigned_topics(cx);
         self.register(cx);
         let topics = self.topics();
         self.phase = Phase::Starting(op, Starting::Routes(topics.iter().cloned().collect()));
@@ -38,6 +41,9 @@ impl Consumer {
         let servers = u32::try_from(cx.shared.naming.in_order().len()).unwrap_or(u32::MAX).saturating_add(1);
         let longest = cx.shared.config.request_timeout.saturating_mul(servers);
         self.wake_after(cx, ConsumerTimer::StartDeadline, longest);
+        if topics.is_empty() {
+            return self.greet_brokers(cx);
+        }
         for topic in topics {
             cx.want(Want::Route { topic, publish: false });
         }
@@ -48,7 +54,9 @@ impl Consumer {
         if let Phase::Starting(..) = &self.phase {
             return self.route_settled(cx, topic);
         }
-        if self.subscription_to(topic).is_some() {
+        if self.is_assigned_by_hand() {
+            self.find_positions(cx, topic);
+        } else if self.subscription_to(topic).is_some() {
             self.rebalance_soon(cx);
         }
     }
@@ -110,11 +118,12 @@ impl Consumer {
         cx.shared.timers.cancel(TimerKey::Consumer(self.id, ConsumerTimer::StartDeadline));
         self.phase = Phase::Running;
         cx.done(op, Outcome::ConsumerStarted(self.id));
-        self.wake_after(cx, ConsumerTimer::SaveOffsets, cx.shared.config.offset_interval);
-        if !cx.shared.table.knows(&self.retry_topic) {
+        self.wake_after(cx, ConsumerTimer::SaveOffsets, self.save_interval(cx));
+        if self.lite.is_none() && !cx.shared.table.knows(&self.retry_topic) {
             // Brokers create it at the first heartbeat of the group.
             cx.want(Want::Refresh(self.retry_topic.clone()));
         }
+        self.take_assigned(cx);
         self.rebalance(cx);
     }
 
@@ -159,17 +168,22 @@ impl Consumer {
 
     /// Writes what heartbeats say about this consumer.
     fn register(&self, cx: &mut Cx<'_>) {
-        let subscriptions = self.subscriptions.iter().map(|(_, subscription)| heartbeat::Subscription {
-            topic: subscription.topic.as_str().into(),
-            expression: subscription.tags.as_str().into(),
-            tags: subscription.tags.tags().map(Into::into).collect(),
-            tag_codes: subscription.tags.codes().iter().copied().collect(),
-            version_ms: subscription.version,
-            ..heartbeat::Subscription::default()
-        });
+        let told = !self.is_assigned_by_hand();
+        let subscriptions =
+            self.subscriptions.iter().filter(|_| told).map(|(_, subscription)| heartbeat::Subscription {
+                topic: subscription.topic.as_str().into(),
+                expression: subscription.tags.as_str().into(),
+                tags: subscription.tags.tags().map(Into::into).collect(),
+                tag_codes: subscription.tags.codes().iter().copied().collect(),
+                version_ms: subscription.version,
+                ..heartbeat::Subscription::default()
+            });
+        let lite = self.lite.is_some();
         let data = ConsumerData {
+            consume_type: if lite { consume_type::PULL } else { consume_type::PUSH }.into(),
             group: self.config.group.as_str().into(),
             consume_from_where: match self.config.start_at {
+                _ if lite => consume_from::LAST,
                 StartAt::Last => consume_from::LAST,
                 StartAt::First => consume_from::FIRST,
                 StartAt::Time(_) => consume_from::TIMESTAMP,
@@ -182,7 +196,7 @@ impl Consumer {
     }
 
     /// A version above all earlier ones, whatever the wall clock does.
-    fn next_version(&mut self, cx: &Cx<'_>) -> i64 {
+    pub(super) fn next_version(&mut self, cx: &Cx<'_>) -> i64 {
         self.last_version = cx.now.wall.get().max(self.last_version.saturating_add(1));
         self.last_version
     }

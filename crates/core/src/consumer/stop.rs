@@ -33,6 +33,7 @@ impl Consumer {
             Phase::Stopping(..) | Phase::Over => return,
         };
         self.cancel_timers(cx);
+        self.end_operations(cx);
         self.wake_after(cx, ConsumerTimer::StopDeadline, within);
         if started {
             self.wake_after(cx, ConsumerTimer::DrainDeadline, within.saturating_sub(RESERVE.min(within / 4)));
@@ -73,7 +74,8 @@ impl Consumer {
     /// what has changed since.
     pub(super) fn position_settled(&mut self, cx: &mut Cx<'_>, key: Key, stored: Option<i64>) {
         if let Phase::Stopping(_, Stopping::Positions(left), _) = self.phase {
-            let behind = |queue: &ProcessQueue| stored.is_some_and(|stored| stored != queue.position());
+            let behind =
+                |queue: &ProcessQueue| stored.is_some_and(|stored| queue.goal().is_some_and(|goal| goal != stored));
             let again = self.queues.get(key).is_some_and(behind) && self.save(cx, key);
             if !again && let Phase::Stopping(_, step, _) = &mut self.phase {
                 *step = Stopping::Positions(left.saturating_sub(1));
@@ -111,6 +113,7 @@ impl Consumer {
     }
 
     fn end(&mut self, cx: &mut Cx<'_>) {
+        self.end_commits(cx);
         let unsaved = self.queues.iter().filter(|(_, queue)| queue.is_unsaved()).count() as u64;
         if let Phase::Stopping(op, _, report) = core::mem::replace(&mut self.phase, Phase::Over)
             && let Some(op) = op

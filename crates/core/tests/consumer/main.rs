@@ -4,6 +4,9 @@
 mod access;
 mod flow;
 mod life;
+mod lite;
+mod lite_commit;
+mod lite_once;
 mod offsets;
 mod quarantine;
 mod random;

@@ -349,6 +349,10 @@ impl World {
                 let max = self.queues.get(&key).map_or(0, Queue::max);
                 self.say(conn, frame, ResponseCode::SUCCESS, &[("offset", max.to_string())]);
             }
+            RequestCode::GET_MIN_OFFSET => {
+                let min = self.queues.get(&key).map_or(0, |queue| queue.min);
+                self.say(conn, frame, ResponseCode::SUCCESS, &[("offset", min.to_string())]);
+            }
             RequestCode::SEARCH_OFFSET_BY_TIMESTAMP => {
                 self.say(conn, frame, ResponseCode::SUCCESS, &[("offset", "3".into())]);
             }
@@ -356,7 +360,7 @@ impl World {
                 self.offsets.insert(key, seen.number("commitOffset"));
                 self.say(conn, frame, ResponseCode::SUCCESS, &[]);
             }
-            RequestCode::PULL_MESSAGE => self.pull(conn, frame, &key, true),
+            RequestCode::PULL_MESSAGE | RequestCode::LITE_PULL_MESSAGE => self.pull(conn, frame, &key, true),
             RequestCode::SEND_MESSAGE_V2 => {
                 let queue = seen.text("e");
                 let fields = [
