@@ -6,3 +6,4 @@ mod net;
 mod positions;
 mod random;
 mod redelivery;
+mod trace;

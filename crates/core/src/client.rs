@@ -23,6 +23,7 @@ use crate::cx::{Cx, Shared, Want};
 use crate::heartbeat::Heartbeat;
 use crate::lifecycle::Lifecycle;
 use crate::links::Links;
+use crate::message_trace::{self, TraceBuffer};
 use crate::naming::Naming;
 use crate::ops::OpOwner;
 use crate::producer::Producers;
@@ -70,6 +71,7 @@ impl Client {
             out: Outbox::with_limit(usize::MAX),
             wants: Outbox::with_limit(MOST_WANTS),
             counters: Counters::default(),
+            trace: TraceBuffer::default(),
             health: Health::sound(),
             notices: 0,
             oneways: 0,
@@ -247,6 +249,7 @@ impl Client {
             TimerKey::Send(op) => self.producers.on_timer(&mut cx, op),
             TimerKey::Consumer(consumer, timer) => self.consumers.on_timer(&mut cx, consumer, timer),
             TimerKey::StopProducer(producer) => self.producers.on_stop_deadline(&mut cx, producer),
+            TimerKey::Trace => message_trace::flush(&mut cx),
             TimerKey::Shutdown => self.lifecycle.on_deadline(&mut cx),
         }
     }
@@ -287,6 +290,7 @@ impl Client {
                 self.lifecycle.on_stopped(&mut cx, idle.0, idle.1);
             }
             Want::CloseAll => {
+                message_trace::flush(&mut cx);
                 self.shared.links.shut();
                 for conn in self.shared.links.ids() {
                     self.close_link(now, conn, CloseReason::Stopping, LinkError::Stopping);

@@ -17,6 +17,7 @@ use crate::api::{Ask, BrokerName, Config, ConsumerId, Event, Group, Notice, OpId
 use crate::calls::{Calls, NewCall};
 use crate::dress::dress;
 use crate::links::{Links, NoLink, Obtained};
+use crate::message_trace::TraceBuffer;
 use crate::naming::Naming;
 use crate::ops::OpOwner;
 use crate::registry::Registry;
@@ -101,6 +102,7 @@ pub(crate) struct Shared {
     pub(crate) out: Outbox<Output<Frame, Event>>,
     pub(crate) wants: Outbox<Want>,
     pub(crate) counters: Counters,
+    pub(crate) trace: TraceBuffer,
     pub(crate) health: Health,
     pub(crate) notices: usize,
     pub(crate) oneways: i32,

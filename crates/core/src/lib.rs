@@ -25,6 +25,7 @@ mod go_away;
 mod heartbeat;
 mod lifecycle;
 mod links;
+mod message_trace;
 mod naming;
 mod ops;
 mod producer;

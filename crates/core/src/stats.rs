@@ -28,6 +28,8 @@ pub struct Counters {
     pub connects: u64,
     /// Notices that were dropped because nobody polled them.
     pub notices_dropped: u64,
+    /// Trace records that could not be sent.
+    pub traces_dropped: u64,
     /// Answers that nobody waited for.
     pub stray_replies: u64,
 }

@@ -21,6 +21,8 @@ pub(crate) enum TimerKey {
     Consumer(ConsumerId, ConsumerTimer),
     /// The deadline of stopping one producer.
     StopProducer(ProducerId),
+    /// Trace records must leave.
+    Trace,
     /// The deadline of the whole shutdown.
     Shutdown,
 }
@@ -62,6 +64,7 @@ impl rocketry_machine::TimerKey for TimerKey {
             Self::Send(_) => "a send waits",
             Self::Consumer(_, timer) => timer.why(),
             Self::StopProducer(_) => "a producer must have stopped",
+            Self::Trace => "trace records leave",
             Self::Shutdown => "the client must have stopped",
         }
     }

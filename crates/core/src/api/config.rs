@@ -9,6 +9,7 @@ use core::time::Duration;
 use rocketry_codec::codes::{Language, Version};
 use rocketry_codec::encoder::{FrameWriter, Sender};
 use rocketry_codec::header::Encoding;
+use rocketry_codec::names;
 use rocketry_codec::sign::Credentials;
 use rocketry_machine::{Endpoint, UnixMillis};
 
@@ -198,6 +199,34 @@ impl Limits {
     }
 }
 
+/// Settings of message trace (producer.md 8): what becomes of each message is told in a topic of its own, which the brokers
+/// must have (`traceTopicEnable`, or created by hand).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MessageTrace {
+    /// Where the records go. Default `RMQ_SYS_TRACE_TOPIC`.
+    pub topic: Topic,
+    /// Events that are told together. Default 10; 1 to 20.
+    pub batch: u32,
+}
+
+impl Default for MessageTrace {
+    fn default() -> Self {
+        Self { topic: Topic::from("RMQ_SYS_TRACE_TOPIC"), batch: 10 }
+    }
+}
+
+impl MessageTrace {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let name = self.topic.as_str();
+        names::check_topic(name).map_err(|error| ConfigError::new("trace.topic", name, alloc::format!("{error}")))?;
+        if !(1..=20).contains(&self.batch) {
+            return Err(ConfigError::new("trace.batch", self.batch, "must be 1 to 20"));
+        }
+        Ok(())
+    }
+}
+
 /// Settings of a producer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -218,6 +247,8 @@ pub struct ProducerConfig {
     pub max_message_size: usize,
     /// The topic whose brokers take messages for topics that do not exist yet. Default `TBW102`.
     pub default_topic: Topic,
+    /// Whether and where it is told what became of each message. Default not.
+    pub trace: Option<MessageTrace>,
 }
 
 impl ProducerConfig {
@@ -233,6 +264,7 @@ impl ProducerConfig {
             retry_codes: alloc::vec![1, 2, 14, 16, 17, 204, 205, 1500],
             max_message_size: 4 << 20,
             default_topic: Topic::from("TBW102"),
+            trace: None,
         }
     }
 }
@@ -271,6 +303,8 @@ pub struct ConsumerConfig {
     pub max_redeliveries: i32,
     /// How queues are divided among the members of the group. Default averagely.
     pub allocation: Allocation,
+    /// Whether and where it is told what became of each message. Default not.
+    pub trace: Option<MessageTrace>,
     /// What becomes of a record that cannot be decoded. Default it is set aside.
     pub quarantine: Quarantine,
     /// Ask brokers for "no position" to be told apart from zero (`cases.md` OFF-02). Default false, like Java.
@@ -297,6 +331,7 @@ impl ConsumerConfig {
             slow_after: Duration::from_secs(30),
             max_redeliveries: -1,
             allocation: Allocation::default(),
+            trace: None,
             quarantine: Quarantine::default(),
             exact_start: false,
         }

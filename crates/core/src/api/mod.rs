@@ -14,7 +14,7 @@ mod stats;
 
 pub use aside::{Aside, Quarantine, SetAside};
 pub use command::{Call, Command, Consume, Control, Lane, Peer, Produce, SendMode, Target};
-pub use config::{Config, ConsumerConfig, Limits, OnUnreachable, ProducerConfig, StartAt};
+pub use config::{Config, ConsumerConfig, Limits, MessageTrace, OnUnreachable, ProducerConfig, StartAt};
 pub use delivery::{Answer, Delivery, Ended, Offered, Received, StaleAnswer, Ticket, Verdict, VerdictKind};
 pub use error::{Attempt, Certainty, ConfigError, OpError, OpErrorKind, RejectReason, Rejected};
 pub use event::{Ask, Event, Notice, Outcome, SendReceipt, SendStatus, StopReport};

@@ -89,6 +89,9 @@ fn common_settings(config: &ConsumerConfig) -> Result<(), ConfigError> {
     lasts("long_poll", config.long_poll, Duration::ZERO, Duration::from_secs(60))?;
     lasts("consume_timeout", config.consume_timeout, Duration::from_millis(1), Duration::from_secs(30 * 86_400))?;
     lasts("slow_after", config.slow_after, Duration::from_millis(1), Duration::from_secs(30 * 86_400))?;
+    if let Some(trace) = &config.trace {
+        trace.check()?;
+    }
     in_range("max_redeliveries", config.max_redeliveries, -1, i32::MAX)?;
     for (topic, tags) in &config.subscriptions {
         expression(topic, tags)?;

@@ -20,6 +20,7 @@ use rocketry_machine::{Key, Moment, Slab, invariant};
 use super::filter::Subscription;
 use super::group::Consumer;
 use super::queue::{ProcessQueue, State};
+use super::told;
 use crate::api::{
     Ask, AskId, ConsumerId, Delivery, MessageQueue, Notice, Offered, OpErrorKind, Received, Ticket, Topic, Verdict,
     VerdictKind,
@@ -141,6 +142,9 @@ impl Consumer {
             let bit = 1 << open.next;
             if open.answered & bit == 0 {
                 queue.set(open.sequence(open.next), State::Started(cx.now.at));
+                if let Some((_, message)) = queue.message(open.sequence(open.next)) {
+                    told::tell(cx, &self.config, message, cx.now.at, None);
+                }
                 open.begun |= bit;
                 granted += 1;
             }
@@ -192,6 +196,14 @@ impl Consumer {
         {
             let succeeded = verdict.kind() == VerdictKind::Succeeded;
             subscription.meters.handled(cx.now.at, cx.now.at.since(at), succeeded);
+            if let Some((_, message)) = queue.message(sequence) {
+                let ended = match (succeeded, verdict.reason()) {
+                    (true, _) => told::Ended::Success,
+                    (false, Some(_)) => told::Ended::Exception,
+                    (false, None) => told::Ended::Failed,
+                };
+                told::tell(cx, &self.config, message, at, Some(ended));
+            }
         }
         match verdict.kind() {
             VerdictKind::Succeeded => {

@@ -39,6 +39,7 @@ mod rebalance;
 mod sendback;
 mod start;
 mod stop;
+mod told;
 
 use alloc::vec::Vec;
 use core::time::Duration;

@@ -92,6 +92,9 @@ impl Producers {
         if config.max_message_size == 0 {
             return invalid("max_message_size", &0, "must be at least 1 byte");
         }
+        if let Some(Err(error)) = config.trace.as_ref().map(crate::api::MessageTrace::check) {
+            return Err(RejectReason::Invalid(error));
+        }
         for topic in &config.topics {
             if let Err(error) = names::check_topic(topic.as_str()) {
                 return invalid("topics", topic, &error.to_string());

@@ -4,7 +4,9 @@ use alloc::string::ToString;
 
 use rocketry_codec::codes::ResponseCode;
 use rocketry_codec::frame::Frame;
+use rocketry_codec::message::property_names;
 use rocketry_codec::reply::SendMessageReply;
+use rocketry_codec::trace::{TraceRecord, TracedKind};
 use rocketry_machine::{LinkError, Moment};
 
 use super::Producers;
@@ -12,6 +14,7 @@ use super::send::Step;
 use crate::api::{Attempt, Certainty, OpErrorKind, OpId, Outcome, ProducerId, SendReceipt, SendStatus};
 use crate::calls::Reply;
 use crate::cx::Cx;
+use crate::message_trace::{self, Side};
 use crate::routes::{BrokerSlot, PublishQueue};
 
 impl Producers {
@@ -22,7 +25,10 @@ impl Producers {
         attempt_over(cx, queue.broker);
         let (kind, certainty, retry) = match reply {
             Reply::Frame(frame) => match self.read(cx, op, queue, &frame) {
-                Ok(receipt) => return self.succeed(cx, op, receipt),
+                Ok(receipt) => {
+                    self.trace(cx, op, (queue, sent_at), &receipt, &frame);
+                    return self.succeed(cx, op, receipt);
+                }
                 Err(failure) => failure,
             },
             Reply::TimedOut { after, flushed } => (OpErrorKind::TimedOut { after }, certainty_of(flushed), true),
@@ -78,6 +84,45 @@ impl Producers {
         self.fail(cx, op, OpErrorKind::Stopping, certainty);
     }
 
+    /// Tells of a stored message, where that is wanted by its producer and its broker.
+    fn trace(
+        &mut self,
+        cx: &mut Cx<'_>,
+        op: OpId,
+        (queue, sent_at): (PublishQueue, Moment),
+        receipt: &SendReceipt,
+        answer: &Frame,
+    ) {
+        let Some(send) = self.lane.get_mut(op) else { return };
+        let Some(config) = self.list.get(send.producer).map(|producer| &producer.config) else { return };
+        let Some(settings) = &config.trace else { return };
+        let Ok(SendMessageReply { trace_on: Some(true) | None, region_id: Some(region), .. }) = answer.read() else {
+            return;
+        };
+        let took = cx.now.at.since(sent_at).as_millis();
+        let host = cx.shared.table.broker(queue.broker).and_then(|broker| broker.master().map(ToString::to_string));
+        let properties = send.message.property(property_names::DELAY_LEVEL);
+        let (tags, keys) = (send.message.property(property_names::TAGS), send.message.property(property_names::KEYS));
+        let record = TraceRecord::Published {
+            timestamp_ms: cx.now.wall.get() - i64::try_from(took).unwrap_or(0),
+            region: Some(&region),
+            group: config.group.as_str(),
+            topic: send.message.topic().as_str(),
+            message_id: &receipt.message_id,
+            tags,
+            keys,
+            store_host: host.as_deref().unwrap_or_default(),
+            body_length: i32::try_from(send.message.body().len()).unwrap_or(i32::MAX),
+            cost_ms: i32::try_from(took).unwrap_or(i32::MAX),
+            kind: if properties.is_some() { TracedKind::Delay } else { TracedKind::Normal },
+            offset_message_id: Some(&receipt.offset_message_id),
+            success: true,
+        };
+        let words = keys.unwrap_or_default().split(' ').chain([receipt.message_id.as_str()]);
+        let whose = (settings, config.group.as_str(), Side::Produce);
+        message_trace::record(cx, whose, send.message.topic(), &record, words);
+    }
+
     fn succeed(&mut self, cx: &mut Cx<'_>, op: OpId, receipt: SendReceipt) {
         let Some(send) = self.lane.remove(op) else { return };
         cx.shared.counters.sent += 1;
@@ -131,6 +176,7 @@ impl Producers {
         let stored = cx.shared.table.queue(topic, named).ok_or_else(|| odd("the broker is unknown".into()))?;
         let id = send.message.unique_key().unwrap_or_default().to_string();
         let mut receipt = SendReceipt::new(status, id, reply.msg_id.into_owned(), stored, reply.queue_offset);
+        receipt.region = reply.region_id.map(alloc::borrow::Cow::into_owned);
         receipt.transaction_id = reply.transaction_id.map(alloc::borrow::Cow::into_owned);
         Ok(receipt)
     }
