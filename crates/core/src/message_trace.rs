@@ -83,6 +83,9 @@ pub(crate) fn record<'k>(
         text,
         keys: keys.filter(|key| !key.is_empty()).map(ToString::to_string).collect(),
     });
+    if cx.shared.table.publish(&settings.topic).is_none() {
+        cx.want(Want::Route { topic: settings.topic.clone(), publish: true });
+    }
     let full = cx.shared.trace.waiting.len() >= settings.batch as usize;
     let at = if full { cx.now.at } else { cx.now.at + LINGER };
     cx.shared.timers.set_no_later(cx.now.at, TimerKey::Trace, at);
