@@ -8,9 +8,11 @@ macro_rules! surface {
     ($module:ident, $krate:ident) => {
         mod $module {
             use $krate::{
-                Action, Answer, Certainty, Client, ClientBuilder, ConfigError, Consumer, ConsumerBuilder, DelayLevel,
-                Deliveries, Delivery, Driver, Error, Message, MessageQueue, Notice, Notices, OpError, OpErrorKind,
-                Producer, ProducerBuilder, Received, Run, SendReceipt, SendStatus, Sending, StartAt, StopReport, Topic,
+                Action, Answer, Certainty, Client, ClientBuilder, Commit, ConfigError, Consumer, ConsumerBuilder,
+                DelayLevel, Deliveries, Delivery, Driver, Error, LiteConsumer, LiteConsumerBuilder, LiteMessages,
+                Message, MessageQueue, Notice, Notices, OpError, OpErrorKind, Producer, ProducerBuilder, Pull,
+                PullOnce, PullStatus, QueueChanges, Received, Run, SeekTo, SendReceipt, SendStatus, Sending, StartAt,
+                StopReport, Topic,
             };
 
             fn is_send<T: Send>() {}
@@ -24,6 +26,9 @@ macro_rules! surface {
                 is_shared::<Client>();
                 is_shared::<Producer>();
                 is_shared::<Consumer>();
+                is_shared::<LiteConsumer>();
+                is_shared::<(Commit, Pull, PullOnce, PullStatus, SeekTo)>();
+                is_send::<(LiteConsumerBuilder, LiteMessages, QueueChanges)>();
                 is_shared::<Message>();
                 is_shared::<Received>();
                 is_shared::<(MessageQueue, SendReceipt, SendStatus, StopReport, Topic, Notice, Certainty, StartAt)>();

@@ -42,6 +42,8 @@ fn main() -> ExitCode {
     on_every_release::<SmolRt>(&mut cases);
     round_trips(&mut cases);
     on_the_newest(&mut cases);
+    lite::<TokioRt>(&mut cases);
+    lite::<SmolRt>(&mut cases);
     run_cases(&cases)
 }
 
@@ -57,6 +59,19 @@ fn round_trips(cases: &mut Vec<Case>) {
         play!(cases, SmolRt, version, Encoding::Json, two_consumers_share_and_one_leaves);
         play!(cases, TokioRt, version, Encoding::Json, a_killed_member_loses_nothing);
         play!(cases, SmolRt, version, Encoding::Binary, a_killed_member_loses_nothing);
+    }
+}
+
+/// Lite pull on every release; without `--long` on the newest.
+fn lite<R: Rt>(cases: &mut Vec<Case>) {
+    for version in ApacheVersion::ALL {
+        let mut own = Vec::new();
+        let header = if version == NEWEST { Encoding::Json } else { Encoding::Binary };
+        play!(own, R, version, header, lite_pull_with_seek);
+        play!(own, R, version, header, lite_queues_by_hand_and_single_pulls);
+        play!(own, R, version, header, lite_sends_back_to_its_group);
+        play!(own, R, version, header, a_lite_stream_loses_nothing_when_dropped);
+        cases.extend(own.into_iter().map(|case| if version == NEWEST { case } else { case.only_long() }));
     }
 }
 

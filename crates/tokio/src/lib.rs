@@ -48,6 +48,37 @@
 //! # Ok(()) }
 //! ```
 //!
+//! # Asking for messages
+//!
+//! A lite consumer hands messages over when it is polled, and reads where it is told to. What one poll handed over counts
+//! as handled when the next poll comes.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use rocketry_tokio::{Client, Commit, Error, SeekTo};
+//!
+//! # async fn bill(_: &[u8]) -> Result<(), Error> { Ok(()) }
+//! # async fn hello(client: Client) -> Result<(), Error> {
+//! let consumer = client.lite_consumer("billing").start().await?;
+//! let queues = consumer.queues("orders").await?;
+//! consumer.assign(queues.clone()).await?; // or subscribe, and share the queues with the group
+//! for queue in &queues {
+//!     consumer.seek_to(queue, SeekTo::Begin).await?;
+//! }
+//! loop {
+//!     let messages = consumer.poll(32, Duration::from_secs(5)).await?;
+//!     if messages.is_empty() {
+//!         break;
+//!     }
+//!     for message in messages {
+//!         bill(message.body()).await?;
+//!     }
+//! }
+//! consumer.commit(Commit::All).await?; // the last poll's messages too
+//! consumer.shutdown(Duration::from_secs(10)).await?;
+//! # Ok(()) }
+//! ```
+//!
 //! # A broker in the same process
 //!
 //! `rocketry-broker` is a name server and broker; [`server::Listener`] serves it. This is a whole program, and runs as a
@@ -90,12 +121,14 @@ mod timer;
 
 pub use net::Tokio;
 pub use rocketry_core::{
-    self as core, Certainty, ConfigError, ConsumerStats, Message, MessageQueue, Notice, OpError, OpErrorKind,
-    Quarantine, QueueStats, Rate, SendReceipt, SendStatus, StartAt, StopReport, Topic, TopicStats,
+    self as core, Certainty, Commit, ConfigError, ConsumerStats, Message, MessageQueue, Notice, OpError, OpErrorKind,
+    PullOnce, PullStatus, Quarantine, QueueStats, Rate, SeekTo, SendReceipt, SendStatus, StartAt, StopReport, Topic,
+    TopicStats,
 };
 pub use rocketry_driver::{
-    Action, Answer, Consumer, ConsumerBuilder, DelayLevel, Deliveries, Delivery, Driver, Error, Notices, Producer,
-    ProducerBuilder, Received, Run, Sending, Undecodable, Undecodables, memory,
+    Action, Answer, Consumer, ConsumerBuilder, DelayLevel, Deliveries, Delivery, Driver, Error, LiteConsumer,
+    LiteConsumerBuilder, LiteMessages, Notices, Producer, ProducerBuilder, Pull, QueueChanges, Received, Run, Sending,
+    Undecodable, Undecodables, memory,
 };
 
 /// A client on tokio.

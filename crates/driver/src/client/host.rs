@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocketry_core::{
-    Ask, Client as Machine, Command, Consume, ConsumerId, Control, Event, Notice, OpId, Outcome, ProducerId,
+    Ask, Client as Machine, Command, Consume, ConsumerId, Control, Event, GivenBack, Lite, LiteOutcome, Notice, OpId,
+    Outcome, ProducerId,
 };
 use rocketry_machine::Now;
 
@@ -99,9 +100,16 @@ impl ClientHost {
 
     /// Something has ended for which nobody waits: a start that was given up must not leave anything behind.
     fn on_unclaimed(&mut self, outcome: &Outcome) {
-        match *outcome {
-            Outcome::ProducerStarted(producer) => self.stop_producer(producer),
+        match outcome {
+            // What a poll brought that nobody waits for is for the next one.
+            Outcome::Lite(LiteOutcome::Polled(polled)) => {
+                let messages = (0..).zip(&polled.messages).map(|(place, _)| (place, GivenBack::Untaken)).collect();
+                let give = Lite::GiveBack { consumer: polled.consumer, poll: polled.poll, messages };
+                self.orphans.push(Command::Consume(Consume::Lite(give)));
+            }
+            Outcome::ProducerStarted(producer) => self.stop_producer(*producer),
             Outcome::ConsumerStarted(consumer) => {
+                let consumer = *consumer;
                 self.feeds.remove(&consumer);
                 let stop = Consume::Stop { consumer, within: Duration::ZERO };
                 self.orphans.push(Command::Consume(stop));

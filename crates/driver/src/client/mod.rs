@@ -25,6 +25,7 @@ use crate::client::notices::{NoticeQueue, Notices};
 use crate::client::operation::Operation;
 use crate::consumer::builder::ConsumerBuilder;
 use crate::consumer::inflate::Inflation;
+use crate::consumer::lite::builder::LiteConsumerBuilder;
 use crate::end::Ended;
 use crate::error::Error;
 use crate::io::Runtime;
@@ -49,6 +50,19 @@ impl ClientCore {
     /// Runs an operation to its end.
     pub(crate) async fn run(self: &Arc<Self>, command: Command) -> Result<Outcome, Error> {
         Operation::new(Arc::clone(self), command).await
+    }
+
+    /// What happens from now on.
+    pub(crate) fn watch(&self) -> Notices {
+        let queue = Arc::new(NoticeQueue::default());
+        self.shell.peek(|host| {
+            if host.ended() {
+                queue.end(&mut crate::host::After::default());
+            } else {
+                host.watch(Arc::clone(&queue));
+            }
+        });
+        Notices::new(queue)
     }
 }
 
@@ -107,6 +121,11 @@ impl<R> Client<R> {
         ConsumerBuilder::new(Arc::clone(&self.core), group.as_ref())
     }
 
+    /// Begins a lite consumer of this group: one that is polled.
+    pub fn lite_consumer(&self, group: impl AsRef<str>) -> LiteConsumerBuilder {
+        LiteConsumerBuilder::new(Arc::clone(&self.core), group.as_ref())
+    }
+
     /// The identity towards brokers.
     #[must_use]
     pub fn client_id(&self) -> &str {
@@ -138,15 +157,7 @@ impl<R> Client<R> {
     /// What happens from now on, for whoever wants to look on.
     #[must_use]
     pub fn notices(&self) -> Notices {
-        let queue = Arc::new(NoticeQueue::default());
-        self.core.shell.peek(|host| {
-            if host.ended() {
-                queue.end(&mut crate::host::After::default());
-            } else {
-                host.watch(Arc::clone(&queue));
-            }
-        });
-        Notices::new(queue)
+        self.core.watch()
     }
 
     /// What was counted since the start.

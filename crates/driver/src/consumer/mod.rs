@@ -4,6 +4,7 @@ pub(crate) mod builder;
 pub(crate) mod deliveries;
 pub(crate) mod feed;
 pub(crate) mod inflate;
+pub(crate) mod lite;
 pub(crate) mod received;
 pub(crate) mod run;
 mod slots;
@@ -32,7 +33,7 @@ use crate::error::Error;
 /// deliveries are dropped.
 #[derive(Clone, Debug)]
 pub struct Consumer {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// What the handles, workers and deliveries of one consumer share.

@@ -19,6 +19,10 @@ impl Received {
         Self { inner, body }
     }
 
+    pub(crate) const fn inner(&self) -> &rocketry_core::Received {
+        &self.inner
+    }
+
     /// The body.
     #[must_use]
     pub fn body(&self) -> &[u8] {

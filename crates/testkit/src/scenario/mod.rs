@@ -5,6 +5,7 @@
 //! [`Env::within`] only keeps a scenario that hangs from hanging for ever.
 
 mod lifecycle;
+mod lite;
 mod recovery;
 mod redelivery;
 mod round_trip;
@@ -31,6 +32,10 @@ use crate::harness::{Failure, ensure};
 pub use lifecycle::{
     deliveries_are_answered_by_hand, dropped_handles_close_the_client, dropped_sends_leave_nothing_behind,
     graceful_shutdown_drains, shutdown_inside_a_handler_ends, unfinished_sends_end_at_the_deadline,
+};
+pub use lite::{
+    a_lite_stream_loses_nothing_when_dropped, lite_pull_with_seek, lite_queues_by_hand_and_single_pulls,
+    lite_sends_back_to_its_group,
 };
 pub use recovery::{Restart, a_restarted_broker_is_found_again};
 pub use redelivery::{a_cancelled_handler_means_retry, a_failed_handler_sees_its_message_again, a_panic_means_retry};
