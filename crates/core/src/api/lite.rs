@@ -9,7 +9,7 @@ use core::time::Duration;
 use rocketry_machine::UnixMillis;
 
 use super::aside::Quarantine;
-use super::config::StartAt;
+use super::config::{MessageTrace, StartAt};
 use super::delivery::Received;
 use super::ids::{ConsumerId, OpId};
 use super::names::{Group, MessageQueue, Topic};
@@ -52,6 +52,8 @@ pub struct LiteConfig {
     pub exact_start: bool,
     /// What becomes of records that cannot be decoded. Default set aside.
     pub quarantine: Quarantine,
+    /// Tell the trace topic what was handed over and when it counted as handled. Default not.
+    pub trace: Option<MessageTrace>,
 }
 
 impl LiteConfig {
@@ -75,6 +77,7 @@ impl LiteConfig {
             allocation: Allocation::default(),
             exact_start: false,
             quarantine: Quarantine::default(),
+            trace: None,
         }
     }
 

@@ -53,6 +53,8 @@ pub(super) struct Consumer {
     /// When a broker last made us tell all brokers of us.
     pub(super) last_nudge: Option<Moment>,
     pub(super) spread: Prng,
+    /// Topics at brokers that have taken a position of ours.
+    pub(super) established: BTreeSet<(Topic, BrokerName)>,
     /// What a consumer that is polled has beside the rest.
     pub(super) lite: Option<Box<Lite>>,
 }
@@ -113,6 +115,7 @@ impl Consumer {
             last_rebalance: None,
             last_nudge: None,
             spread,
+            established: BTreeSet::new(),
             lite: None,
         }
     }
@@ -207,6 +210,9 @@ impl Consumer {
         }
         let queue = self.queues.remove(key)?;
         self.lost.push(key);
+        if queue.saving.is_some() {
+            self.first_settled(cx, &queue.mq, false);
+        }
         Some(queue)
     }
 

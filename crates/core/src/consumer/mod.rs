@@ -9,7 +9,7 @@
 //! | `check` | whether settings can be used |
 //! | `start`, `stop` | the order of starting and stopping, changes of subscriptions |
 //! | `rebalance`, `allocate` | which queues are ours |
-//! | `offsets` | where a queue begins, when its position is saved |
+//! | `offsets`, `first` | where a queue begins, when its position is saved |
 //! | `pull` | when and where a queue is pulled, what the answer means |
 //! | `queue` | what is cached, what is finished, how far the group has got |
 //! | `deliver` | what is offered, what a verdict does |
@@ -28,6 +28,7 @@ mod allocate;
 mod check;
 mod deliver;
 mod filter;
+mod first;
 mod group;
 mod lite;
 mod meter;

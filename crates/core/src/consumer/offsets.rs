@@ -74,6 +74,9 @@ impl Consumer {
 
     /// The broker says how far the group has got.
     pub(super) fn on_stored(&mut self, cx: &mut Cx<'_>, key: Key, conn: ConnId, reply: &Reply) {
+        if let Reply::Frame(frame) = reply {
+            self.note_version(key, frame);
+        }
         let Some(queue) = self.queues.get_mut(key) else { return };
         if let Reply::Frame(frame) = reply {
             // A slave may not have heard of the group yet.
@@ -85,6 +88,11 @@ impl Consumer {
                 return match frame.read::<QueryConsumerOffsetReply>() {
                     Ok(stored) if stored.offset >= 0 => {
                         queue.saved = Some(stored.offset);
+                        // A broker that knows nothing of the group says 0 as well.
+                        if stored.offset > 0 {
+                            let mq = alloc::sync::Arc::clone(&queue.mq);
+                            self.first_settled(cx, &mq, true);
+                        }
                         self.begin_queue(cx, key, stored.offset);
                     }
                     Ok(stored) => self.ask_later(cx, key, negative(stored.offset)),
@@ -191,14 +199,17 @@ impl Consumer {
         let unsaved: alloc::vec::Vec<Key> = self
             .queues
             .iter()
-            .filter(|(_, queue)| queue.is_unsaved() && queue.saving.is_none())
+            .filter(|(_, queue)| queue.is_unsaved() && queue.saving.is_none() && !queue.held)
             .map(|(key, _)| key)
             .collect();
         unsaved.into_iter().filter(|key| self.save(cx, *key)).count()
     }
 
-    /// Sends the position of a queue and awaits the answer; whether it left.
+    /// Sends the position of a queue and awaits the answer; whether it left, or will.
     pub(super) fn save(&mut self, cx: &mut Cx<'_>, key: Key) -> bool {
+        if self.holds_first(key) {
+            return true;
+        }
         let how = self.call(POSITION_TIMEOUT, ConsumerCall::SaveOffset(key));
         match self.send_position(cx, key, how) {
             Ok(saving) => {
@@ -261,6 +272,9 @@ impl Consumer {
                 queue.saved = Some(position);
                 queue.wanted.take_if(|wanted| *wanted == position);
             }
+        }
+        if let Some(mq) = self.queues.get(key).map(|queue| alloc::sync::Arc::clone(&queue.mq)) {
+            self.first_settled(cx, &mq, stored);
         }
         self.commit_settled(cx, key, saving.map(|(position, _)| position), conn, reply);
         self.position_settled(cx, key, saving.filter(|_| stored).map(|(position, _)| position));

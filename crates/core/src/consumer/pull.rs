@@ -80,6 +80,7 @@ impl Consumer {
     fn send_pull(&mut self, cx: &mut Cx<'_>, key: Key) {
         let how = self.call(self.config.long_poll.saturating_add(GRACE), ConsumerCall::Pull(key));
         let manner = self.manner(key);
+        let established = self.queues.get(key).is_some_and(|queue| self.is_established(&queue.mq));
         let Some(queue) = self.queues.get_mut(key) else { return };
         let Some(subscription) = self.subscriptions.get(queue.subscription) else { return };
         let Some((to, broker_id)) = cx.shared.table.broker_address(&queue.mq.broker, queue.suggested, false) else {
@@ -88,7 +89,7 @@ impl Consumer {
         };
         invariant!(cx.shared.health, queue.pull == Pull::Idle, "a queue is pulled twice at once");
         let position = queue.position();
-        let commits = manner == Manner::Push && broker_id == 0 && position > 0;
+        let commits = manner == Manner::Push && established && broker_id == 0 && position > 0;
         let from = queue.next();
         let request = PullMessage {
             consumer_group: self.config.group.as_str().into(),
@@ -147,6 +148,9 @@ impl Consumer {
 
     /// The answer to a pull, or its absence.
     pub(super) fn on_pull(&mut self, cx: &mut Cx<'_>, key: Key, sent_at: Moment, conn: ConnId, reply: Reply) {
+        if let Reply::Frame(frame) = &reply {
+            self.note_version(key, frame);
+        }
         let Some(queue) = self.queues.get_mut(key) else { return };
         let Pull::Asked { from, broker_id } = core::mem::replace(&mut queue.pull, Pull::Idle) else {
             invariant!(cx.shared.health, false, "an answer to a pull that was not sent");

@@ -52,6 +52,8 @@ pub(super) struct ProcessQueue {
     pub(super) saved: Option<i64>,
     /// The position that is being saved, and whether at the master.
     pub(super) saving: Option<(i64, bool)>,
+    /// Whether its position waits for another queue's first one.
+    pub(super) held: bool,
     /// Behind the newest message, as the last answer to a pull said.
     pub(super) end: Option<i64>,
     /// Whether it stands in its consumer's line for offers.
@@ -143,6 +145,7 @@ impl ProcessQueue {
             trouble: false,
             saved: None,
             saving: None,
+            held: false,
             end: None,
             in_line: false,
             paused: false,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use rocketry_core::codec::codes::{RequestCode, ResponseCode};
+use rocketry_core::codec::codes::{RequestCode, ResponseCode, Version};
 use rocketry_core::machine::UnixMillis;
 use rocketry_core::{
     Command, Consume, ConsumerId, GivenBack, Lite, LiteConfig, LiteOutcome, MessageQueue, Notice, OpErrorKind, OpId,
@@ -340,6 +340,17 @@ fn a_broker_that_does_not_know_lite_pulls_is_pulled_plainly() {
     assert_eq!(world.poll(consumer, 5), [0, 1, 2]);
     world.run(10_000);
     assert_eq!(world.requests(PULL).len(), 1, "it is asked once");
+}
+
+#[test]
+fn brokers_before_5_0_are_pulled_plainly_from_the_start() {
+    let mut world = World::speaking(Version::release(4, 2, 0));
+    world.store("T", 0, 3);
+    let consumer = world.start_lite(config());
+    assert_eq!(world.poll(consumer, 5), [0, 1, 2]);
+    assert!(world.requests(PULL).is_empty(), "such a broker would not even answer");
+    let pull = world.requests(RequestCode::PULL_MESSAGE).pop().expect("a pull");
+    assert_eq!((pull.number("sysFlag"), pull.text("subscription")), (22, "*".into()));
 }
 
 #[test]

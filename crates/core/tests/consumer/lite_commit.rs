@@ -217,3 +217,34 @@ fn a_seek_is_committed_only_once_it_was_read_from() {
     assert!(matches!(commit(&mut world, consumer, Commit::All), Outcome::Changed));
     assert_eq!(world.stored_position(), Some(25));
 }
+
+#[test]
+fn first_positions_of_a_topic_reach_a_broker_one_at_a_time() {
+    let mut world = World::new();
+    world.topics.insert("T".into(), 4);
+    for id in 0..4 {
+        world.store("T", id, 10);
+    }
+    let consumer = world.start_lite(by_hand());
+    world.run(100);
+    assert_eq!(world.poll(consumer, 40).len(), 40);
+    // The first is refused, the next one is lost; a broker that takes none never has two of them.
+    let error = Act::Say(ResponseCode::SYSTEM_ERROR, Vec::new(), Bytes::new());
+    world.script(SAVE, [error, Act::Hang]);
+    let op = world.lite(Lite::Commit { consumer, what: Commit::All, until: CommitUntil::Stored });
+    assert_eq!(world.requests(SAVE).len(), 1);
+    assert!(matches!(world.outcome(op), Outcome::Failed(_)), "two of four were not stored");
+    let saves = world.requests(SAVE);
+    let apart = saves.windows(2).take(2).all(|pair| pair[1].at > pair[0].at);
+    assert!(apart, "each waited for the one before");
+    world.run(10_000);
+    assert_eq!(world.offsets.values().copied().collect::<Vec<_>>(), [10; 4], "all are stored in the end");
+    // From now on they may go together.
+    world.store("T", 0, 1);
+    world.store("T", 1, 1);
+    world.run(100);
+    world.poll(consumer, 40);
+    let before = world.requests(SAVE).len();
+    world.lite(Lite::Commit { consumer, what: Commit::All, until: CommitUntil::Stored });
+    assert_eq!(world.requests(SAVE).len(), before + 2);
+}

@@ -170,14 +170,15 @@ fn covered(handled: &Handled, queue: i32, end: i64) {
 }
 
 /// What a bad broker does with a request now and then.
-fn fault(seen: &Seen, draws: &mut Prng) -> Option<Act> {
+pub fn fault(seen: &Seen, draws: &mut Prng) -> Option<Act> {
     if seen.to != MASTER || !draws.chance(1, 4) {
         return None;
     }
     if seen.code() == RequestCode::UPDATE_CONSUMER_OFFSET && draws.chance(1, 2) {
         return Some(Act::Nothing);
     }
-    let reads = [RequestCode::PULL_MESSAGE, RequestCode::QUERY_CONSUMER_OFFSET].contains(&seen.code());
+    let reads = [RequestCode::PULL_MESSAGE, RequestCode::LITE_PULL_MESSAGE, RequestCode::QUERY_CONSUMER_OFFSET]
+        .contains(&seen.code());
     let say = |code, fields| Act::Say(code, fields, Bytes::new());
     let from = seen.number("queueOffset");
     Some(match draws.below(9) {

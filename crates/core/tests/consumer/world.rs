@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use rocketry_core::codec::body::JsonBody;
 use rocketry_core::codec::body::route::{BrokerData, QueueData, TopicRoute};
-use rocketry_core::codec::codes::{RequestCode, ResponseCode};
+use rocketry_core::codec::codes::{RequestCode, ResponseCode, Version};
 use rocketry_core::codec::encoder::{FrameWriter, Sender};
 use rocketry_core::codec::frame::Frame;
 use rocketry_core::codec::message::{Properties, RecordVersion, StoredRecord, SysFlag};
@@ -160,6 +160,13 @@ impl World {
             conns: BTreeMap::new(),
             writer: FrameWriter::new(Sender::default()),
         }
+    }
+
+    /// With servers of this version.
+    pub fn speaking(version: Version) -> Self {
+        let mut world = Self::new();
+        world.writer = FrameWriter::new(Sender { version, ..Sender::default() });
+        world
     }
 
     /// Lets a test answer requests itself; `None` leaves a request to the healthy server.

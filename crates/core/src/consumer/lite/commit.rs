@@ -119,6 +119,12 @@ impl Consumer {
         }
     }
 
+    /// The position of a queue cannot be sent.
+    pub(in crate::consumer) fn commit_unsent(&mut self, cx: &mut Cx<'_>, key: Key) {
+        self.commit_lost(key, &unsent());
+        self.end_settled(cx);
+    }
+
     /// A queue was given up.
     pub(in crate::consumer) fn commits_lose(&mut self, cx: &mut Cx<'_>, key: Key, queue: &MessageQueue) {
         self.commit_lost(key, &OpErrorKind::NotAssigned(queue.clone()));

@@ -34,6 +34,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use rocketry_codec::codes::Version;
+use rocketry_codec::frame::Frame;
 use rocketry_machine::{Key, Slab};
 
 use self::commit::Committing;
@@ -44,6 +46,9 @@ use crate::api::{
     BrokerName, Certainty, ConsumerConfig, LiteConfig, MessageQueue, OpError, OpErrorKind, OpId, Outcome, Topic,
 };
 use crate::cx::Cx;
+
+/// The first release whose brokers know the code of lite pulls (wire.md 4.2).
+const LITE_PULL_SINCE: Version = Version::V5_0_0;
 
 /// What a consumer that is polled has beside what all have.
 #[derive(Debug)]
@@ -59,7 +64,9 @@ pub(super) struct Lite {
     last_poll: Option<OpId>,
     errands: Slab<Key, Errand>,
     commits: Vec<Committing>,
-    /// Brokers that do not know the code of lite pulls.
+    /// Brokers that are known to know the code of lite pulls. Old ones do not even answer it.
+    modern: BTreeSet<BrokerName>,
+    /// Brokers that say that they do not know it, whatever their version.
     plain: BTreeSet<BrokerName>,
 }
 
@@ -102,6 +109,7 @@ impl Lite {
             last_poll: None,
             errands: Slab::new(),
             commits: Vec::new(),
+            modern: BTreeSet::new(),
             plain: BTreeSet::new(),
         }
     }
@@ -121,6 +129,7 @@ pub(super) fn shared_settings(config: &LiteConfig) -> ConsumerConfig {
         allocation: config.allocation.clone(),
         exact_start: config.exact_start,
         quarantine: config.quarantine,
+        trace: config.trace.clone(),
         ..ConsumerConfig::new(config.group.clone())
     }
 }
@@ -145,9 +154,24 @@ impl Consumer {
     /// How a queue is pulled.
     pub(super) fn manner(&self, key: Key) -> Manner {
         match (&self.lite, self.queues.get(key)) {
-            (Some(lite), Some(queue)) if lite.plain.contains(&queue.mq.broker) => Manner::Plain,
-            (Some(_), _) => Manner::Lite,
+            (Some(lite), Some(queue))
+                if lite.modern.contains(&queue.mq.broker) && !lite.plain.contains(&queue.mq.broker) =>
+            {
+                Manner::Lite
+            }
+            (Some(_), _) => Manner::Plain,
             (None, _) => Manner::Push,
+        }
+    }
+
+    /// A broker has answered something about this queue: its version says how it is pulled.
+    pub(super) fn note_version(&mut self, key: Key, frame: &Frame) {
+        let (Some(lite), Some(queue)) = (&mut self.lite, self.queues.get(key)) else { return };
+        let broker = &queue.mq.broker;
+        if frame.version() < LITE_PULL_SINCE {
+            lite.modern.remove(broker);
+        } else if !lite.modern.contains(broker) {
+            lite.modern.insert(broker.clone());
         }
     }
 

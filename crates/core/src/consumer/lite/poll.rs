@@ -10,12 +10,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use rocketry_machine::Key;
+use rocketry_machine::{Key, Moment};
 
 use crate::api::{GivenBack, LiteOutcome, MessageQueue, OpId, Outcome, Polled, Received};
 use crate::consumer::deliver;
 use crate::consumer::group::Consumer;
 use crate::consumer::queue::State;
+use crate::consumer::told;
 use crate::cx::Cx;
 use crate::timer::{ConsumerTimer, TimerKey};
 
@@ -33,6 +34,8 @@ pub(super) struct Handed {
     sequence: u64,
     /// Its place in what the poll handed over.
     place: u32,
+    /// When that was.
+    at: Moment,
 }
 
 impl Consumer {
@@ -58,7 +61,7 @@ impl Consumer {
         if !self.is_running() || self.line.is_empty() {
             return;
         }
-        let messages = self.hand_over(max);
+        let messages = self.hand_over(cx, max);
         if !messages.is_empty() {
             self.end_poll(cx, messages);
         }
@@ -77,7 +80,7 @@ impl Consumer {
         cx.done(op, Outcome::Lite(LiteOutcome::Polled(Polled::new(self.id, op, messages))));
     }
 
-    fn hand_over(&mut self, max: usize) -> Vec<Received> {
+    fn hand_over(&mut self, cx: &mut Cx<'_>, max: usize) -> Vec<Received> {
         let mut messages = Vec::new();
         let mut handed = Vec::new();
         while messages.len() < max
@@ -92,7 +95,8 @@ impl Consumer {
             {
                 let place = u32::try_from(messages.len()).unwrap_or(u32::MAX);
                 messages.push(deliver::received(&self.subscriptions, subscription, &mq, message));
-                handed.push(Handed { queue: key, sequence, place });
+                handed.push(Handed { queue: key, sequence, place, at: cx.now.at });
+                told::tell(cx, &self.config, message, cx.now.at, None);
             }
             if queue.has_cached() {
                 queue.in_line = true;
@@ -115,6 +119,12 @@ impl Consumer {
             if !of(&queue.mq) {
                 lite.handed.push(handed);
                 continue;
+            }
+            if let Some((_, message)) = queue.message(handed.sequence)
+                && let Some(subscription) = self.subscriptions.get_mut(queue.subscription)
+            {
+                subscription.meters.handled(cx.now.at, cx.now.at.since(handed.at), true);
+                told::tell(cx, &self.config, message, handed.at, Some(told::Ended::Success));
             }
             queue.set(handed.sequence, State::Done);
             cx.shared.counters.consumed += 1;
