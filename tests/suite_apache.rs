@@ -70,6 +70,7 @@ fn lite<R: Rt>(cases: &mut Vec<Case>) {
         play!(own, R, version, header, lite_pull_with_seek);
         play!(own, R, version, header, lite_queues_by_hand_and_single_pulls);
         play!(own, R, version, header, lite_sends_back_to_its_group);
+        play!(own, R, version, header, lite_tells_of_new_queues);
         play!(own, R, version, header, a_lite_stream_loses_nothing_when_dropped);
         cases.extend(own.into_iter().map(|case| if version == NEWEST { case } else { case.only_long() }));
     }

@@ -107,6 +107,7 @@ suite! {
     lite_pull_with_seek,
     lite_queues_by_hand_and_single_pulls,
     lite_sends_back_to_its_group,
+    lite_tells_of_new_queues,
     a_lite_stream_loses_nothing_when_dropped,
     shutdown_inside_a_handler_ends,
     unfinished_sends_end_at_the_deadline,

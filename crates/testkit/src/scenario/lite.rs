@@ -249,3 +249,24 @@ pub async fn a_lite_stream_loses_nothing_when_dropped<R: Rt>(env: &Env<R>) -> Ou
     client.shutdown(Duration::from_secs(5)).await?;
     ensure(rest.next().await.is_none(), || "the stream goes on after the shutdown".into())
 }
+
+/// New queues of a topic are told, and read from their beginning by a consumer that subscribes.
+///
+/// # Errors
+/// What differs.
+pub async fn lite_tells_of_new_queues<R: Rt>(env: &Env<R>) -> Outcome {
+    let client = env.builder().configure(|config| config.route_interval = WAIT).build()?;
+    let topic = env.create_topic(&client, "growing", 1).await?;
+    let producer = client.producer(env.name("growing-producers")).start().await?;
+    let builder = client.lite_consumer(env.name("growing-consumers")).subscribe(topic.as_str(), "*");
+    let consumer = builder.start().await?;
+    let mut changes = consumer.queue_changes(topic.as_str()).await?;
+    ensure(changes.known().len() == 1, || format!("{:?} are known", changes.known()))?;
+    env.create_topic(&client, "growing", 3).await?;
+    let queues = changes.next().await.ok_or("the client closed")?;
+    ensure(queues.len() == 3, || format!("{queues:?} are told"))?;
+    send(&producer, &queues[2..], 5).await?;
+    expect(&poll(&consumer, 5).await?, &queues[2], 0..5)?;
+    client.shutdown(Duration::from_secs(5)).await?;
+    Ok(())
+}

@@ -35,7 +35,7 @@ pub use lifecycle::{
 };
 pub use lite::{
     a_lite_stream_loses_nothing_when_dropped, lite_pull_with_seek, lite_queues_by_hand_and_single_pulls,
-    lite_sends_back_to_its_group,
+    lite_sends_back_to_its_group, lite_tells_of_new_queues,
 };
 pub use recovery::{Restart, a_restarted_broker_is_found_again};
 pub use redelivery::{a_cancelled_handler_means_retry, a_failed_handler_sees_its_message_again, a_panic_means_retry};
