@@ -38,6 +38,8 @@ pub(crate) enum ConsumerCall {
     StartOffset(Key),
     /// Saving the position, with an answer.
     SaveOffset(Key),
+    /// Saving the first position of a queue that was given up; the key names it.
+    PartingOffset(Key),
     /// One record that could not be decoded, again.
     Reread(Key, u64),
     /// Sending a message back.

@@ -13,6 +13,7 @@ use rocketry_codec::names;
 use rocketry_machine::{ConnId, Key, Moment, Prng, Slab};
 
 use super::filter::Subscription;
+use super::first::Parting;
 use super::lite::Lite;
 use super::quarantine::ToAside;
 use super::queue::{ProcessQueue, Pull, Step};
@@ -55,6 +56,8 @@ pub(super) struct Consumer {
     pub(super) spread: Prng,
     /// Topics at brokers that have taken a position of ours.
     pub(super) established: BTreeSet<(Topic, BrokerName)>,
+    /// First positions of queues that were given up.
+    pub(super) partings: Slab<Key, Parting>,
     /// What a consumer that is polled has beside the rest.
     pub(super) lite: Option<Box<Lite>>,
 }
@@ -116,6 +119,7 @@ impl Consumer {
             last_nudge: None,
             spread,
             established: BTreeSet::new(),
+            partings: Slab::new(),
             lite: None,
         }
     }

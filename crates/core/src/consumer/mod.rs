@@ -236,6 +236,7 @@ impl Consumers {
             ConsumerCall::QueryOffset(queue) => consumer.on_stored(cx, queue, conn, &reply),
             ConsumerCall::StartOffset(queue) => consumer.on_start_offset(cx, queue, conn, &reply),
             ConsumerCall::SaveOffset(queue) => consumer.on_saved(cx, queue, conn, &reply),
+            ConsumerCall::PartingOffset(parting) => consumer.on_parting_saved(cx, parting, &reply),
             ConsumerCall::SendBack(queue, sequence) => consumer.on_send_back(cx, queue, sequence, &reply),
             ConsumerCall::Reread(queue, sequence) => consumer.on_read_again(cx, queue, sequence, reply),
             ConsumerCall::Errand(errand) => consumer.on_errand(cx, errand, conn, reply),

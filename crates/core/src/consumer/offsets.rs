@@ -10,6 +10,7 @@
 //!
 //! Timers: `SaveOffsets`, one round each interval; `Start(queue)`, the next try to find a position.
 
+use alloc::sync::Arc;
 use core::time::Duration;
 
 use bytes::Bytes;
@@ -21,7 +22,7 @@ use rocketry_machine::{ConnId, Key, invariant};
 
 use super::group::{Consumer, failure_of, refusal_of};
 use super::queue::Step;
-use crate::api::{OpErrorKind, StartAt};
+use crate::api::{MessageQueue, OpErrorKind, StartAt};
 use crate::calls::Reply;
 use crate::cx::{Cx, Outgoing, Want};
 use crate::timer::ConsumerTimer;
@@ -90,7 +91,7 @@ impl Consumer {
                         queue.saved = Some(stored.offset);
                         // A broker that knows nothing of the group says 0 as well.
                         if stored.offset > 0 {
-                            let mq = alloc::sync::Arc::clone(&queue.mq);
+                            let mq = Arc::clone(&queue.mq);
                             self.first_settled(cx, &mq, true);
                         }
                         self.begin_queue(cx, key, stored.offset);
@@ -165,6 +166,7 @@ impl Consumer {
         if let Some(queue) = self.queues.get_mut(key) {
             queue.trouble = false;
             queue.go_live(offset);
+            self.establish(cx, key);
             self.pull(cx, key);
         }
     }
@@ -227,15 +229,18 @@ impl Consumer {
 
     /// Sends the position of a queue that is given up.
     pub(super) fn save_once(&mut self, cx: &mut Cx<'_>, key: Key) {
-        if self.queues.get(key).is_some_and(super::queue::ProcessQueue::is_unsaved) {
-            let how = Outgoing { timeout: POSITION_TIMEOUT, waiter: Waiter::Forget };
-            if let Err(kind) = self.send_position(cx, key, how) {
-                self.trouble_at(cx, key, "offsets", kind, Duration::ZERO);
-            }
+        let Some(queue) = self.queues.get(key).filter(|queue| queue.is_unsaved()) else { return };
+        let (mq, position) = (Arc::clone(&queue.mq), queue.goal().unwrap_or_else(|| queue.position()));
+        if !self.is_established(&mq) {
+            return self.part_with(cx, mq, position);
+        }
+        let how = Outgoing { timeout: POSITION_TIMEOUT, waiter: Waiter::Forget };
+        if let Err(kind) = self.send_position_of(cx, &mq, position, how) {
+            self.trouble_at(cx, key, "offsets", kind, Duration::ZERO);
         }
     }
 
-    fn send_position(&mut self, cx: &mut Cx<'_>, key: Key, how: Outgoing) -> Result<(i64, bool), OpErrorKind> {
+    fn send_position(&self, cx: &mut Cx<'_>, key: Key, how: Outgoing) -> Result<(i64, bool), OpErrorKind> {
         let Some(queue) = self.queues.get(key) else { return Err(no_broker()) };
         let position = queue.goal().unwrap_or_else(|| queue.position());
         // Who commits by hand may go back.
@@ -244,16 +249,28 @@ impl Consumer {
             self.lite.is_some() || queue.saved.is_none_or(|saved| saved <= position),
             "a group's position went back without a correction"
         );
-        let (to, id) = cx.shared.table.broker_address(&queue.mq.broker, 0, false).ok_or_else(no_broker)?;
+        let at_master = self.send_position_of(cx, &queue.mq, position, how)?;
+        Ok((position, at_master))
+    }
+
+    /// Sends a position; whether to the master.
+    pub(super) fn send_position_of(
+        &self,
+        cx: &mut Cx<'_>,
+        mq: &MessageQueue,
+        position: i64,
+        how: Outgoing,
+    ) -> Result<bool, OpErrorKind> {
+        let (to, id) = cx.shared.table.broker_address(&mq.broker, 0, false).ok_or_else(no_broker)?;
         let request = UpdateConsumerOffset {
             consumer_group: self.config.group.as_str().into(),
-            topic: queue.mq.topic.as_str().into(),
-            queue_id: queue.mq.id,
+            topic: mq.topic.as_str().into(),
+            queue_id: mq.id,
             commit_offset: position,
-            scope: Scope::broker(queue.mq.broker.as_str()),
+            scope: Scope::broker(mq.broker.as_str()),
         };
         match cx.request(&to, &request, Bytes::new(), how) {
-            Ok(_) => Ok((position, id == 0)),
+            Ok(_) => Ok(id == 0),
             Err(no) => Err(refusal_of(&to, &no)),
         }
     }
@@ -273,7 +290,7 @@ impl Consumer {
                 queue.wanted.take_if(|wanted| *wanted == position);
             }
         }
-        if let Some(mq) = self.queues.get(key).map(|queue| alloc::sync::Arc::clone(&queue.mq)) {
+        if let Some(mq) = self.queues.get(key).map(|queue| Arc::clone(&queue.mq)) {
             self.first_settled(cx, &mq, stored);
         }
         self.commit_settled(cx, key, saving.map(|(position, _)| position), conn, reply);

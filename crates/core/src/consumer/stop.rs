@@ -62,6 +62,7 @@ impl Consumer {
     }
 
     fn save_last(&mut self, cx: &mut Cx<'_>) {
+        self.send_all_partings(cx);
         self.save_all(cx);
         let waiting = self.queues.iter().filter(|(_, queue)| queue.saving.is_some() || queue.held).count();
         if let Phase::Stopping(_, step, _) = &mut self.phase {
