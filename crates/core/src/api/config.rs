@@ -54,6 +54,9 @@ pub struct Config {
     /// The namespace that every request names in its `ns` field, names staying as they are. Only some hosted brokers
     /// honour it: others serve all namespaces alike (`cases.md` NSP-03). Default none.
     pub namespace_v2: Option<String>,
+    /// Mark every request as one of a stream (`ReqT`), as Java's clients of pull consumers do; their client ids end with
+    /// `@STREAM`. Default not.
+    pub stream_requests: bool,
     /// What `start` does when no name server answers.
     pub on_unreachable: OnUnreachable,
     /// Bounds of everything that grows.
@@ -80,6 +83,7 @@ impl Config {
             default_topic_queues: 4,
             credentials: None,
             namespace_v2: None,
+            stream_requests: false,
             on_unreachable: OnUnreachable::Fail,
             limits: Limits::standard(),
         }

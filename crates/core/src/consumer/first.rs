@@ -2,7 +2,7 @@
 //!
 //! Apache's brokers keep the positions of a group and topic in one map, which the first of them creates. Two that arrive
 //! at once create two maps; one of these is lost, although both positions were answered with success, and the group begins
-//! at its start again (seen on 4.2.0, and in the source of every release to 5.3.3).
+//! at its start again (seen on 4.2.0; the code of 5.3.3 is the same).
 //!
 //! Decides: a group that has no position of a topic at a broker saves where its first queue there begins, at once. Until a
 //! broker has taken one position of a topic from this consumer, one is on its way, and none travels with

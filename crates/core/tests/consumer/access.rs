@@ -111,3 +111,16 @@ fn half_a_pair_of_keys_is_refused() {
     config.credentials = Some(Credentials::new("key", ""));
     assert_eq!(config.check().expect_err("it is half").setting, "credentials");
 }
+
+#[test]
+fn requests_of_a_stream_say_so_and_are_signed_with_it() {
+    let mut world = World::with(|config| {
+        config.stream_requests = true;
+        config.credentials = Some(credentials());
+    });
+    live(&mut world);
+    for seen in &world.seen {
+        assert_eq!(seen.text("ReqT"), "0", "{}", seen.code());
+        assert!(is_signed(&seen.frame), "{} to {} is not signed", seen.code(), seen.to);
+    }
+}

@@ -87,6 +87,13 @@ impl<R: Runtime> ClientBuilder<R> {
         self
     }
 
+    /// Marks the client as one of a stream, as Java does for pull consumers: the client id ends with `@STREAM`, and each
+    /// request says so.
+    pub const fn stream_requests(mut self) -> Self {
+        self.config.stream_requests = true;
+        self
+    }
+
     /// How the headers of what we send are written. Default JSON.
     pub const fn header(mut self, encoding: Encoding) -> Self {
         self.config.header = encoding;
@@ -185,6 +192,9 @@ impl<R: Runtime> ClientBuilder<R> {
             if let Some(unit) = self.unit {
                 id.push('@');
                 id.push_str(&unit);
+            }
+            if self.config.stream_requests {
+                id.push_str("@STREAM");
             }
             self.config.client_id = id;
         }

@@ -146,3 +146,11 @@ fn settings_that_cannot_be_are_refused_by_name() {
     let error = Client::<ByHand>::builder().name_servers("a:1").build().expect_err("no runtime");
     assert!(matches!(error, Error::Io(_)));
 }
+
+#[test]
+fn the_id_of_a_stream_client_says_so() {
+    let builder = || Client::<ByHand>::builder().name_servers("127.0.0.1:9876").connector(Silence).instance("one");
+    let (plain, _driver) = builder().unit("u").build_parts().expect("good settings");
+    let (stream, _driver) = builder().unit("u").stream_requests().build_parts().expect("good settings");
+    assert_eq!(stream.client_id(), format!("{}@STREAM", plain.client_id()));
+}
