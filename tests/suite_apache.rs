@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rocketry_codec::header::Encoding;
 use rocketry_codec::message::Compression;
-use rocketry_core::{Message, StartAt};
+use rocketry_core::{Commit, Message, StartAt};
 use rocketry_testkit::harness::{Case, Ctx, Failure, ensure, main as run_cases};
 use rocketry_testkit::peers::{Apache, ApacheVersion, BrokerOptions};
 use rocketry_testkit::scenario::{self, Env, Outcome, Restart, Rt, SmolRt, TokioRt, Watched, Worker, all, beside};
@@ -42,6 +42,8 @@ fn main() -> ExitCode {
     on_every_release::<SmolRt>(&mut cases);
     round_trips(&mut cases);
     on_the_newest(&mut cases);
+    cases.push(Case::new("lite_consumers_of_java_and_ours_take_turns_tokio", lite_turns::<TokioRt>));
+    cases.push(Case::new("lite_consumers_of_java_and_ours_take_turns_smol", lite_turns::<SmolRt>).only_long());
     lite::<TokioRt>(&mut cases);
     lite::<SmolRt>(&mut cases);
     run_cases(&cases)
@@ -159,6 +161,37 @@ fn restart<R: Rt>(version: ApacheVersion) -> Outcome {
 /// How many messages go to Java or come from it.
 const fn count(ctx: &Ctx) -> usize {
     if ctx.long() { 2_000 } else { 200 }
+}
+
+/// Java's lite consumer and ours in one group, one after the other: each begins where the other has committed.
+fn lite_turns<R: Rt>(ctx: &Ctx) -> Outcome {
+    let (apache, java) = (ctx.apache(NEWEST)?, ctx.java(NEWEST)?);
+    let env: Env<R> = environment(ctx, &apache);
+    let (topic, group, name_server) = (env.name("turns"), env.name("turns-group"), apache.name_server());
+    apache.create_topic(&topic, 1)?;
+    java.run(&["produce", &name_server, &topic, "turns", "40", "20"])?.all(LIMIT)?;
+    let offsets_of_java = |count: &str| -> Result<Vec<i64>, Failure> {
+        let lines = java.run(&["poll", &name_server, &topic, &group, count, "30"])?.all(LIMIT)?;
+        Ok(lines.iter().filter_map(|line| line["queueOffset"].as_i64()).collect())
+    };
+    let first = offsets_of_java("10")?;
+    let committed = first.len() as i64;
+    ensure(first == (0..committed).collect::<Vec<_>>() && committed >= 10, || format!("Java read {first:?}"))?;
+    R::run(env.within(LIMIT.as_secs(), async {
+        let client = env.client()?;
+        let builder = client.lite_consumer(group.as_str()).subscribe(topic.as_str(), "*").auto_commit(None);
+        let consumer = builder.start().await?;
+        let mut seen = Vec::new();
+        while seen.len() < 40 - first.len() {
+            seen.extend(consumer.poll(7, Duration::from_secs(1)).await?.iter().map(|message| message.queue_offset()));
+        }
+        ensure(seen == (committed..40).collect::<Vec<_>>(), || format!("after Java's {committed} came {seen:?}"))?;
+        consumer.commit(Commit::Offsets(vec![(consumer.assignment().remove(0), 25)])).await?;
+        client.shutdown(Duration::from_secs(5)).await?;
+        Ok(())
+    }))?;
+    let rest = offsets_of_java("15")?;
+    ensure(rest == (25..40).collect::<Vec<_>>(), || format!("Java began again with {rest:?} after our 25"))
 }
 
 fn by_id<'a>(lines: impl IntoIterator<Item = &'a Value>) -> BTreeMap<String, String> {

@@ -28,6 +28,9 @@ const DRIVER: [(&str, &str); 4] = [
     ("Consume.java", include_str!("../../java/Consume.java")),
 ];
 
+/// Orders that only newer releases can be given.
+const NEWER: [(&str, &str); 1] = [("Poll.java", include_str!("../../java/Poll.java"))];
+
 impl JavaClient {
     /// Fetches the client of this release and compiles the driver against it.
     ///
@@ -67,7 +70,8 @@ impl JavaClient {
 
     fn compile(version: ApacheVersion, jars: &std::path::Path) -> Result<PathBuf, Unavailable> {
         let mut hasher = DefaultHasher::new();
-        DRIVER.hash(&mut hasher);
+        let newer = if version == ApacheVersion::V4_2_0 { &[][..] } else { &NEWER };
+        (DRIVER, newer).hash(&mut hasher);
         let kept = maven::cache()?.join(format!("driver-{version}-{:016x}", hasher.finish()));
         if kept.join("Driver.class").is_file() {
             return Ok(kept);
@@ -75,7 +79,7 @@ impl JavaClient {
         let work = super::apache::scratch("driver")?;
         let mut command = Command::new("javac");
         command.arg("-cp").arg(jars.join("*")).arg("-d").arg(work.join("classes"));
-        for (name, text) in DRIVER {
+        for (name, text) in DRIVER.iter().chain(newer) {
             let source = work.join(name);
             fs::write(&source, text).map_err(Unavailable::because)?;
             command.arg(source);
