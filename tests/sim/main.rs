@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod apps;
+mod broken;
+mod cases;
 mod lite;
 
 use std::time::Duration;

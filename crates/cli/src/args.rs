@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Encode(EncodeArgs),
     /// Evaluate a message filter here, without a broker
     Filter(FilterArgs),
+    /// Run a cluster under troubles in virtual time, and check that it keeps its promises
+    Sim(Sim),
 }
 
 /// `decode`.
@@ -91,6 +93,23 @@ pub(crate) struct FilterArgs {
     /// The message's properties as a JSON object of strings, for --sql (not available yet)
     #[arg(long, value_name = "JSON")]
     pub(crate) properties: Option<String>,
+}
+
+/// `sim`.
+#[derive(Debug, Args)]
+pub(crate) struct Sim {
+    /// The seed of the first case; the next ones follow it
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// How many cases
+    #[arg(long, default_value_t = 100)]
+    pub(crate) cases: u64,
+    /// Replay the plan in this file instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "cases"])]
+    pub(crate) replay: Option<std::path::PathBuf>,
+    /// The size of the cluster and of its work: standard or small
+    #[arg(long, value_name = "NAME", default_value = "standard")]
+    pub(crate) profile: String,
 }
 
 #[cfg(test)]

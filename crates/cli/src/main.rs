@@ -22,6 +22,7 @@ mod report;
 mod serve;
 mod session;
 mod shape;
+mod sim;
 mod usage;
 
 use std::process::ExitCode;
@@ -69,5 +70,6 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Decode(args) => decode::run(&args),
         Command::Encode(args) => encode::run(&args),
         Command::Filter(args) => filter::run(&args),
+        Command::Sim(args) => sim::run(&args, out),
     }
 }

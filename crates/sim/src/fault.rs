@@ -64,7 +64,15 @@ pub enum Fault {
         /// Whether its peers are left with half-open connections.
         silently: bool,
     },
-    /// A dead node boots again, from what its store kept.
+    /// A node's process dies at once; what it had in its store survives. Its peers see resets, or nothing at all when
+    /// `silently`.
+    Kill {
+        /// Which.
+        node: NodeId,
+        /// Whether its peers are left with half-open connections.
+        silently: bool,
+    },
+    /// A dead node comes back: one that was killed as it was, without its connections; one that crashed boots anew.
     Boot(NodeId),
     /// A node's wall clock jumps.
     WallJump {

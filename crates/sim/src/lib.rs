@@ -12,15 +12,22 @@
 //! not decide.
 #![forbid(unsafe_code)]
 
+mod check;
 mod client;
 mod clock;
 mod fault;
+mod lab;
 mod net;
 mod node;
+pub mod plan;
 mod world;
 
+pub use check::Violation;
 pub use client::{Application, ClientNode};
 pub use clock::Skew;
 pub use fault::{Conditions, Fault};
+#[cfg(feature = "broken")]
+pub use lab::{Broken, run_broken};
+pub use lab::{Profile, Report, run};
 pub use node::{Boot, Node, NodeId, Server};
 pub use world::{Stopped, World};

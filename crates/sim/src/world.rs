@@ -28,6 +28,8 @@ pub struct World {
 struct Slot {
     boot: Boot,
     alive: Option<Box<dyn Node>>,
+    /// A killed node, with the connections that it still believes in.
+    killed: Option<(Box<dyn Node>, Vec<ConnId>)>,
     clock: Clock,
     skew: Skew,
     paused_until: Moment,
@@ -98,7 +100,7 @@ impl World {
             self.net.listeners.insert(endpoint, id);
         }
         let paused_until = Moment::ZERO;
-        self.nodes.push(Slot { boot, alive: Some(node), clock, skew, paused_until, wake: None });
+        self.nodes.push(Slot { boot, alive: Some(node), killed: None, clock, skew, paused_until, wake: None });
         self.after(id);
         id
     }
@@ -126,7 +128,8 @@ impl World {
         match fault {
             Fault::Link { from, to, conditions } => self.set_conditions(from, to, conditions),
             Fault::Reset { a, b } => self.reset_between(a, b),
-            Fault::Crash { node, silently } => self.crash(node, silently),
+            Fault::Crash { node, silently } => drop(self.crash(node, silently)),
+            Fault::Kill { node, silently } => self.kill(node, silently),
             Fault::Boot(node) => self.boot(node),
             Fault::WallJump { node, millis } => {
                 if let Some(slot) = self.nodes.get_mut(node.0 as usize) {
@@ -183,6 +186,9 @@ impl World {
         let Some(Reverse((at, _, event))) = self.events.pop() else { return };
         self.now = self.now.max(at);
         self.steps += 1;
+        if let Some(until) = self.sleeps(&event) {
+            return self.push(until, event);
+        }
         self.trace.add(&at.as_nanos()).add(&event);
         match event {
             Event::Wake(node) => self.wake(node),
@@ -199,6 +205,18 @@ impl World {
                 }
             }
         }
+    }
+
+    /// Until when the node sleeps that an event is for, if it does.
+    fn sleeps(&self, event: &Event) -> Option<Moment> {
+        let node = match event {
+            Event::NoConnect(node, ..) => *node,
+            Event::Connect(link) => self.net.links.get(link)?.end(Side::Listener).node,
+            Event::Arrive(link, to, _) | Event::End(link, to, _) => self.net.links.get(link)?.end(*to).node,
+            Event::Wake(_) | Event::Fault(_) => return None,
+        };
+        let until = self.nodes.get(node.0 as usize)?.paused_until;
+        (until > self.now).then_some(until)
     }
 
     fn push(&mut self, at: Moment, event: Event) {
@@ -284,7 +302,7 @@ impl World {
         let Some(connection) = self.net.links.get(&link) else { return };
         let (caller, listener) = (connection.end(Side::Caller), connection.end(Side::Listener));
         let Some(conn) = caller.conn else {
-            self.net.links.remove(&link);
+            self.net.remove(link);
             return;
         };
         let world = self.now;
@@ -293,7 +311,7 @@ impl World {
             slot.alive.as_mut()?.accept(now, PeerInfo::default()).ok()
         });
         let Some(accepted) = accepted else {
-            self.net.links.remove(&link);
+            self.net.remove(link);
             return self.feed(caller.node, Input::Closed { conn, cause: LinkError::Refused });
         };
         if let Some(connection) = self.net.links.get_mut(&link) {
@@ -325,7 +343,7 @@ impl World {
 
     /// The end of a stream arrives at a side.
     fn ended(&mut self, link: LinkId, to: Side, cause: LinkError) {
-        let Some(connection) = self.net.links.remove(&link) else { return };
+        let Some(connection) = self.net.remove(link) else { return };
         if let End { node, conn: Some(conn) } = connection.end(to) {
             self.feed(node, Input::Closed { conn, cause });
         }
@@ -392,7 +410,7 @@ impl World {
 
     /// Ends a connection at once; both sides hear of it, or only the other one of `except`.
     fn reset(&mut self, link: LinkId, except: Option<Side>) {
-        let Some(connection) = self.net.links.remove(&link) else { return };
+        let Some(connection) = self.net.remove(link) else { return };
         for side in [Side::Caller, Side::Listener] {
             if let End { node, conn: Some(conn) } = connection.end(side)
                 && Some(side) != except
@@ -402,18 +420,28 @@ impl World {
         }
     }
 
-    fn crash(&mut self, id: NodeId, silently: bool) {
-        let Some(slot) = self.nodes.get_mut(id.0 as usize) else { return };
-        slot.alive = None;
+    /// Takes a node out of the world, with the connections that it had.
+    fn crash(&mut self, id: NodeId, silently: bool) -> Option<(Box<dyn Node>, Vec<ConnId>)> {
+        let slot = self.nodes.get_mut(id.0 as usize)?;
+        let node = slot.alive.take()?;
         slot.wake = None;
+        let mut conns = Vec::new();
         for (link, side) in self.net.of_node(id) {
+            let Some(connection) = self.net.links.get_mut(&link) else { continue };
+            conns.extend(connection.end(side).conn);
             if silently {
-                if let Some(connection) = self.net.links.get_mut(&link) {
-                    connection.set_conn(side, None);
-                }
+                connection.set_conn(side, None);
             } else {
                 self.reset(link, Some(side));
             }
+        }
+        Some((node, conns))
+    }
+
+    fn kill(&mut self, id: NodeId, silently: bool) {
+        let killed = self.crash(id, silently);
+        if let (Some(slot), Some(killed)) = (self.nodes.get_mut(id.0 as usize), killed) {
+            slot.killed = Some(killed);
         }
     }
 
@@ -423,9 +451,24 @@ impl World {
         if slot.alive.is_some() {
             return;
         }
-        slot.clock = Clock::new(world, slot.skew);
-        slot.alive = Some((slot.boot)(slot.clock.read(world)));
+        let mut lost = Vec::new();
+        if let Some((node, conns)) = slot.killed.take() {
+            slot.alive = Some(node);
+            lost = conns;
+        } else {
+            slot.clock = Clock::new(world, slot.skew);
+            slot.alive = Some((slot.boot)(slot.clock.read(world)));
+        }
+        for conn in lost {
+            self.feed(id, Input::Closed { conn, cause: LinkError::Reset });
+        }
         self.after(id);
+    }
+
+    /// Whether a node is alive.
+    #[must_use]
+    pub fn is_alive(&self, id: NodeId) -> bool {
+        self.nodes.get(id.0 as usize).is_some_and(|slot| slot.alive.is_some())
     }
 }
 

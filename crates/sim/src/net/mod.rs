@@ -6,7 +6,7 @@
 
 mod connection;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rocketry_machine::{Endpoint, Prng, Seed};
 
@@ -29,6 +29,10 @@ pub(crate) struct Network {
     pub(crate) faults: BTreeMap<u64, Fault>,
     seed: Seed,
     next: u64,
+    /// How many connections there were from one node to another.
+    between: BTreeMap<(NodeId, NodeId), u64>,
+    /// The connections in which each node takes part.
+    of_nodes: BTreeMap<NodeId, BTreeSet<LinkId>>,
 }
 
 impl Network {
@@ -41,24 +45,41 @@ impl Network {
         self.conditions.get(&(from, to)).unwrap_or(&self.usual)
     }
 
-    /// A new connection. Its randomness depends on its ends and its number alone, so that a fault elsewhere does not
-    /// shift it.
+    /// A new connection. Its randomness depends on its ends and on how many there were between them, so that a fault
+    /// elsewhere does not shift it.
     pub(crate) fn connect(&mut self, from: End, to: NodeId) -> LinkId {
         let id = LinkId(self.next);
         self.next += 1;
-        let label = format!("link {} {} {}", from.node.index(), to.index(), id.0);
+        let count = self.between.entry((from.node, to)).or_default();
+        let label = format!("link {} {} {count}", from.node.index(), to.index());
+        *count += 1;
         let random: Prng = self.seed.stream(&label);
         self.links.insert(id, Connection::new(from, to, random));
+        self.of_nodes.entry(from.node).or_default().insert(id);
+        self.of_nodes.entry(to).or_default().insert(id);
         id
+    }
+
+    /// A connection is over.
+    pub(crate) fn remove(&mut self, id: LinkId) -> Option<Connection> {
+        let connection = self.links.remove(&id)?;
+        for side in [Side::Caller, Side::Listener] {
+            if let Some(own) = self.of_nodes.get_mut(&connection.end(side).node) {
+                own.remove(&id);
+            }
+        }
+        Some(connection)
     }
 
     /// The connection and the side of it that a node knows under an id.
     pub(crate) fn find(&self, node: NodeId, conn: rocketry_machine::ConnId) -> Option<(LinkId, Side)> {
-        self.links.iter().find_map(|(id, link)| Some((*id, link.side_of(node, conn)?)))
+        let own = self.of_nodes.get(&node)?;
+        own.iter().find_map(|id| Some((*id, self.links.get(id)?.side_of(node, conn)?)))
     }
 
     /// All connections in which a node takes part.
     pub(crate) fn of_node(&self, node: NodeId) -> Vec<(LinkId, Side)> {
-        self.links.iter().filter_map(|(id, link)| Some((*id, link.side_at(node)?))).collect()
+        let own = self.of_nodes.get(&node).into_iter().flatten();
+        own.filter_map(|id| Some((*id, self.links.get(id)?.side_at(node)?))).collect()
     }
 }

@@ -1,0 +1,28 @@
+//! Cases: drawn plans of troubles, and the plans of bugs that were found.
+
+use rocketry_sim::plan::{Plan, draw};
+use rocketry_sim::{Profile, run};
+
+#[test]
+fn drawn_cases_break_nothing() {
+    for seed in 0..300 {
+        let plan = draw(seed);
+        let report = run(&Profile::small(), &plan);
+        assert!(report.violations.is_empty(), "{:#?}\n{plan}", report.violations);
+        assert!(report.messages > 0);
+    }
+}
+
+#[test]
+fn nothing_goes_wrong_where_nothing_is_done() {
+    let report = run(&Profile::standard(), &Plan { seed: 1, troubles: Vec::new() });
+    assert!(report.violations.is_empty(), "{:#?}", report.violations);
+    assert!(report.messages >= 5_500, "{}", report.messages);
+    assert_eq!(report.duplicates, 0);
+}
+
+#[test]
+fn the_same_plan_is_the_same_run() {
+    let plan = draw(3);
+    assert_eq!(run(&Profile::small(), &plan), run(&Profile::small(), &plan));
+}
