@@ -207,3 +207,19 @@ fn wrong_usage_is_refused_by_name() {
     assert_eq!(rocketry(&["--version"], "").status.code(), Some(0));
     assert_eq!(rocketry(&["--json", "filter", "--tags", "*"], "").status.code(), Some(0));
 }
+
+#[test]
+fn sim_is_deterministic_and_replays() {
+    let args = ["sim", "--profile", "small", "--cases", "6", "--seed", "40", "--json"];
+    let (first, second) = (rocketry(&args, ""), rocketry(&args, ""));
+    assert_eq!(first.status.code(), Some(0), "{}", text(&first.stdout));
+    assert_eq!(first.stdout, second.stdout, "the same seed prints the same bytes");
+    let sum: Value = serde_json::from_slice(&first.stdout).expect("one object");
+    assert_eq!((&sum["cases"], &sum["violations"]), (&json!(6), &json!(0)));
+    assert!(sum["messages"].as_u64() > Some(0) && sum["faults"].is_object() && sum["virtual_seconds"].is_number());
+    let plan = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/regressions/ghost-of-a-vanished-member.plan");
+    let (replayed, code) = run(&["sim", "--replay", plan, "--json"], "");
+    assert_eq!((code, &replayed[0]["faults"]["vanish"]), (0, &json!(1)));
+    assert_eq!(run(&["sim", "--replay", "/nowhere.plan"], "").1, 2);
+    assert_eq!(rocketry(&["sim", "--profile", "huge"], "").status.code(), Some(2));
+}

@@ -1,6 +1,8 @@
 //! Proof that the checks see: every deliberately broken client is found within a stated number of cases.
 
-use rocketry_sim::plan::{Plan, draw};
+#![allow(clippy::print_stdout, reason = "the table of docs/simulation.md")]
+
+use rocketry_sim::plan::{Plan, draw, shrink};
 use rocketry_sim::{Broken, Profile, run_broken};
 
 /// Cases within which each must be found.
@@ -22,4 +24,15 @@ fn every_broken_client_is_found() {
         }
     }
     assert!(missed.is_empty(), "not found within {WITHIN} cases: {missed:?}");
+}
+
+#[test]
+fn a_failing_plan_becomes_small() {
+    let (profile, broken) = (Profile::small(), Broken::ForgetSendBack);
+    let fails = |plan: &Plan| !run_broken(&profile, plan, broken).violations.is_empty();
+    let plan = (1..WITHIN).map(draw).find(fails).expect("it is found");
+    let small = shrink(&plan, 300, fails);
+    println!("{} troubles became {}:\n{small}", plan.troubles.len(), small.troubles.len());
+    assert!(fails(&small));
+    assert!(small.troubles.len() <= 5, "{small}");
 }

@@ -26,3 +26,22 @@ fn the_same_plan_is_the_same_run() {
     let plan = draw(3);
     assert_eq!(run(&Profile::small(), &plan), run(&Profile::small(), &plan));
 }
+
+#[test]
+fn kept_plans_stay_good() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions");
+    let mut replayed = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder of plans") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "plan") {
+            continue;
+        }
+        let plan: Plan = std::fs::read_to_string(&path).expect("text").parse().expect("a plan");
+        for profile in [Profile::small(), Profile::standard()] {
+            let report = run(&profile, &plan);
+            assert!(report.violations.is_empty(), "{}: {:#?}", path.display(), report.violations);
+        }
+        replayed += 1;
+    }
+    assert!(replayed > 0);
+}
