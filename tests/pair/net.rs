@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use rocketry_broker::{Broker, BrokerConfig, Embedded, Event as ServerEvent, NameServer, NameServerConfig};
+use rocketry_broker::{
+    Broker, BrokerConfig, Embedded, Event as ServerEvent, FaultId, FaultRule, NameServer, NameServerConfig,
+};
 use rocketry_codec::frame::Frame;
 use rocketry_core::{
     Answer, Ask, Client, Command, Config, Consume, ConsumerConfig, ConsumerId, Control, Delivery, Event, Message,
@@ -19,11 +21,23 @@ const EPOCH: i64 = 1_700_000_000_000;
 trait Server: Acceptor<Frame = Frame, Event = ServerEvent> {
     /// Deletes the oldest messages of a queue, where there is one.
     fn trim(&mut self, topic: &str, queue: u32, min_offset: u64);
+
+    fn add_fault(&mut self, rule: FaultRule) -> FaultId;
+
+    fn fault_hits(&self, id: FaultId) -> u32;
 }
 
 impl Server for Embedded {
     fn trim(&mut self, topic: &str, queue: u32, min_offset: u64) {
         Self::trim(self, topic, queue, min_offset);
+    }
+
+    fn add_fault(&mut self, rule: FaultRule) -> FaultId {
+        Self::add_fault(self, rule)
+    }
+
+    fn fault_hits(&self, id: FaultId) -> u32 {
+        Self::fault_hits(self, id)
     }
 }
 
@@ -31,11 +45,27 @@ impl Server for Broker {
     fn trim(&mut self, topic: &str, queue: u32, min_offset: u64) {
         Self::trim(self, topic, queue, min_offset);
     }
+
+    fn add_fault(&mut self, rule: FaultRule) -> FaultId {
+        Self::add_fault(self, rule)
+    }
+
+    fn fault_hits(&self, id: FaultId) -> u32 {
+        Self::fault_hits(self, id)
+    }
 }
 
 impl Server for NameServer {
     fn trim(&mut self, _: &str, _: u32, _: u64) {
         panic!("a name server has no messages");
+    }
+
+    fn add_fault(&mut self, rule: FaultRule) -> FaultId {
+        Self::add_fault(self, rule)
+    }
+
+    fn fault_hits(&self, id: FaultId) -> u32 {
+        Self::fault_hits(self, id)
     }
 }
 
@@ -150,6 +180,21 @@ impl Net {
     /// Deletes the oldest messages of a queue of the first server.
     pub fn trim(&mut self, topic: &str, queue: u32, min_offset: u64) {
         self.hosts[0].server.trim(topic, queue, min_offset);
+    }
+
+    /// Lets requests to a server go wrong, as a rule in its textual form says.
+    pub fn add_fault(&mut self, address: &str, rule: &str) -> FaultId {
+        self.live_host(address).add_fault(rule.parse().expect("a rule"))
+    }
+
+    /// How many requests a rule has hit.
+    pub fn fault_hits(&mut self, address: &str, id: FaultId) -> u32 {
+        self.live_host(address).fault_hits(id)
+    }
+
+    fn live_host(&mut self, address: &str) -> &mut dyn Server {
+        let host = self.hosts.iter_mut().find(|host| host.alive && host.address == address);
+        &mut *host.expect("a live server").server
     }
 
     fn host(&mut self, address: &str, server: Box<dyn Server>) {

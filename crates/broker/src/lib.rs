@@ -60,6 +60,7 @@ mod clients;
 pub mod config;
 mod delay;
 mod event;
+mod faults;
 mod groups;
 mod hold;
 mod locks;
@@ -87,4 +88,5 @@ mod topics;
 
 pub use config::{BrokerConfig, BrokerLimits, DelayLevels, NameServerConfig, NameServerLimits, TopicSpec};
 pub use event::Event;
+pub use faults::{Fault, FaultId, FaultRule, FaultSyntax};
 pub use machines::{Broker, Embedded, NameServer};

@@ -5,6 +5,7 @@ use rocketry_machine::{Acceptor, ConnId, Deadline, Input, Machine, Now, Output, 
 
 use crate::config::{BrokerConfig, NameServerConfig};
 use crate::event::Event;
+use crate::faults::{FaultId, FaultRule};
 use crate::names::Names;
 use crate::server::Server;
 use crate::shell::Shell;
@@ -76,6 +77,30 @@ impl Embedded {
 
 macro_rules! machine {
     ($($name:ident),+) => {$(
+        impl $name {
+            /// Lets requests go wrong from now on; the oldest rule that matches a request decides what happens to it.
+            /// At most 1,000 rules are kept.
+            pub fn add_fault(&mut self, rule: FaultRule) -> FaultId {
+                self.0.faults.add(rule)
+            }
+
+            /// Ends a rule; false if it had ended before. What it has put off is still served in time.
+            pub fn remove_fault(&mut self, id: FaultId) -> bool {
+                self.0.faults.remove(id)
+            }
+
+            /// Ends all rules. Connections that are half open stay so.
+            pub fn clear_faults(&mut self) {
+                self.0.faults.clear();
+            }
+
+            /// How many requests a rule has hit; 0 once it has ended.
+            #[must_use]
+            pub fn fault_hits(&self, id: FaultId) -> u32 {
+                self.0.faults.hits(id)
+            }
+        }
+
         impl Machine for $name {
             type Frame = Frame;
             type Event = Event;

@@ -5,14 +5,17 @@
 //! changed them.
 
 use alloc::vec::Vec;
+use core::net::SocketAddr;
 
+use bytes::Bytes;
 use rocketry_codec::frame::Frame;
 use rocketry_machine::{CloseReason, ConnId, Deadline, Input, Now, Output, PeerInfo, Refused};
 
 use crate::event::Event;
+use crate::faults::{Fault, Faults};
 use crate::names::Names;
 use crate::registration;
-use crate::shell::{Call, ReplyTo, SCAN, Shell, Timer};
+use crate::shell::{Call, NO_FIELDS, ReplyTo, SCAN, Shell, Timer};
 use crate::state::State;
 
 /// Connections with the parts that serve them.
@@ -21,11 +24,12 @@ pub(crate) struct Server {
     pub(crate) shell: Shell,
     pub(crate) names: Option<Names>,
     pub(crate) broker: Option<State>,
+    pub(crate) faults: Faults,
 }
 
 impl Server {
     pub(crate) fn new(shell: Shell, names: Option<Names>, broker: Option<State>) -> Self {
-        let mut server = Self { shell, names, broker };
+        let mut server = Self { shell, names, broker, faults: Faults::default() };
         if let (Some(_), Some(broker)) = (&server.names, &mut server.broker) {
             broker.registrar.register_locally();
         }
@@ -65,6 +69,7 @@ impl Server {
                     let silent = self.names.as_mut().map(|names| names.on_scan(&mut self.shell));
                     self.close_all(silent.unwrap_or_default());
                 }
+                Timer::Fault => self.on_delay_over(),
                 _ => {
                     if let Some(broker) = &mut self.broker {
                         broker.on_timer(&mut self.shell, timer);
@@ -99,6 +104,59 @@ impl Server {
             return;
         }
         let to = ReplyTo { conn, opaque: frame.opaque(), oneway: frame.is_oneway() };
+        match self.faults.strike(frame) {
+            None => self.serve(to, frame, remote),
+            Some(fault) => self.fail(&fault, to, frame, remote),
+        }
+    }
+
+    /// Does to a request what a fault says.
+    fn fail(&mut self, fault: &Fault, to: ReplyTo, frame: &Frame, remote: SocketAddr) {
+        match fault {
+            Fault::Delay(wait) => {
+                if self.faults.delay(self.shell.now.at + *wait, to.conn, frame) {
+                    self.await_delay();
+                } else {
+                    self.serve(to, frame, remote);
+                }
+            }
+            Fault::CloseBefore => self.cut(to.conn),
+            Fault::CloseAfter => {
+                self.serve(ReplyTo { oneway: true, ..to }, frame, remote);
+                self.cut(to.conn);
+            }
+            Fault::DropAnswer => self.serve(ReplyTo { oneway: true, ..to }, frame, remote),
+            Fault::Answer { code, remark } => {
+                let remark = Some(&**remark).filter(|remark| !remark.is_empty());
+                self.shell.respond(to, *code, remark, NO_FIELDS, Bytes::new());
+            }
+            Fault::HalfOpen => self.shell.deaden(to.conn),
+        }
+    }
+
+    fn on_delay_over(&mut self) {
+        for (conn, frame) in self.faults.take_due(self.shell.now.at) {
+            if let Some(remote) = self.shell.heard(conn) {
+                let to = ReplyTo { conn, opaque: frame.opaque(), oneway: frame.is_oneway() };
+                self.serve(to, &frame, remote);
+            }
+        }
+        self.await_delay();
+    }
+
+    fn await_delay(&mut self) {
+        if let Some(at) = self.faults.next_due() {
+            self.shell.timers.set(self.shell.now.at, Timer::Fault, at);
+        }
+    }
+
+    fn cut(&mut self, conn: ConnId) {
+        self.shell.close(conn, CloseReason::Stopping);
+        self.on_closed(conn);
+    }
+
+    /// Takes a request to the part that serves it.
+    fn serve(&mut self, to: ReplyTo, frame: &Frame, remote: SocketAddr) {
         let call = Call { to, frame, remote };
         match (&mut self.names, &mut self.broker) {
             (Some(names), broker) if broker.is_none() || Names::serves(frame.request_code()) => {
@@ -110,6 +168,7 @@ impl Server {
     }
 
     fn on_closed(&mut self, conn: ConnId) {
+        self.faults.close(conn);
         if let Some(names) = &mut self.names {
             names.on_closed(conn);
         }

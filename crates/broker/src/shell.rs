@@ -65,6 +65,8 @@ pub(crate) enum Timer {
     Register,
     /// Connect to a name server again, or give up an attempt.
     Link(u16),
+    /// Serve the requests that a fault has put off.
+    Fault,
 }
 
 impl TimerKey for Timer {
@@ -77,6 +79,7 @@ impl TimerKey for Timer {
             Self::Delay(_) => "delayed messages",
             Self::Register => "registration at name servers",
             Self::Link(_) => "connection to a name server",
+            Self::Fault => "requests that a fault has put off",
         }
     }
 }
@@ -89,6 +92,8 @@ pub(crate) struct Conn {
     /// Sizes of the frames that are emitted but not flushed.
     unflushed: VecDeque<u32>,
     unflushed_bytes: usize,
+    /// A fault wants nothing served on it and nothing sent.
+    dead: bool,
 }
 
 /// Connections, outputs and time of one server.
@@ -159,6 +164,7 @@ impl Shell {
             last_traffic: self.now.at,
             unflushed: VecDeque::new(),
             unflushed_bytes: 0,
+            dead: false,
         })
     }
 
@@ -176,7 +182,14 @@ impl Shell {
     pub(crate) fn heard(&mut self, conn: ConnId) -> Option<SocketAddr> {
         let state = self.conns.get_mut(conn)?;
         state.last_traffic = self.now.at;
-        Some(state.remote)
+        (!state.dead).then_some(state.remote)
+    }
+
+    /// From here on nothing is heard from a connection, and nothing sent on it.
+    pub(crate) fn deaden(&mut self, conn: ConnId) {
+        if let Some(state) = self.conns.get_mut(conn) {
+            state.dead = true;
+        }
     }
 
     /// Answers a request, unless it wants no answer.
@@ -242,7 +255,7 @@ impl Shell {
     /// Emits a frame, unless the connection is gone.
     pub(crate) fn send(&mut self, conn: ConnId, frame: Frame) {
         let at = self.now.at;
-        let Some(state) = self.conns.get_mut(conn) else { return };
+        let Some(state) = self.conns.get_mut(conn).filter(|state| !state.dead) else { return };
         let size = frame.wire_len();
         state.last_traffic = at;
         state.unflushed.push_back(u32::try_from(size).unwrap_or(u32::MAX));

@@ -155,7 +155,7 @@ impl State {
             Timer::Delay(level) => schedule::on_level(self, shell, level),
             Timer::Register => self.registrar.on_period(&self.config, &self.store.topics, shell),
             Timer::Link(link) => self.registrar.on_link_timer(shell, link),
-            Timer::Brokers | Timer::Idle => {}
+            Timer::Brokers | Timer::Idle | Timer::Fault => {}
         }
     }
 

@@ -68,6 +68,11 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME:QUEUES")]
     pub(crate) topic: Vec<String>,
 
+    /// A fault: `code=N`, `topic=T`, `after=N`, `times=N` (all optional) and one of `delay=MS`, `close=before`,
+    /// `close=after`, `drop`, `answer=CODE[:REMARK]`, `half-open`, separated by commas; may be given several times.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) fault: Vec<rocketry_broker::FaultRule>,
+
     /// A directory that keeps everything across restarts.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<std::path::PathBuf>,

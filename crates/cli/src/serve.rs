@@ -54,6 +54,11 @@ pub(crate) async fn run<R: Runtime>(args: &Serve, out: Output, interrupt: &Inter
     }
     let topics = args.topic.iter().map(|spec| topic(spec)).collect::<Result<Vec<_>, _>>()?;
     let running = start::<R>(args.name_server_listen, args.broker_listen, &topics).await?;
+    running.server.inspect(|server, _| {
+        for rule in &args.fault {
+            server.add_fault(rule.clone());
+        }
+    });
     let ready = json!({ "name_server": running.name_server.to_string(), "broker": running.broker.to_string() });
     out.object(ready.as_object().ok_or_else(|| Failure::operation("no object"))?)?;
     interrupt.wait().await;
