@@ -42,6 +42,7 @@ fn main() -> ExitCode {
     on_every_release::<SmolRt>(&mut cases);
     round_trips(&mut cases);
     on_the_newest(&mut cases);
+    in_order(&mut cases);
     cases.push(Case::new("lite_consumers_of_java_and_ours_take_turns_tokio", lite_turns::<TokioRt>));
     cases.push(Case::new("lite_consumers_of_java_and_ours_take_turns_smol", lite_turns::<SmolRt>).only_long());
     lite::<TokioRt>(&mut cases);
@@ -75,6 +76,21 @@ fn lite<R: Rt>(cases: &mut Vec<Case>) {
         play!(own, R, version, header, lite_tells_of_new_queues);
         play!(own, R, version, header, a_lite_stream_loses_nothing_when_dropped);
         cases.extend(own.into_iter().map(|case| if version == NEWEST { case } else { case.only_long() }));
+    }
+}
+
+fn in_order(cases: &mut Vec<Case>) {
+    for version in ApacheVersion::ALL {
+        let first = cases.len();
+        play!(cases, TokioRt, version, Encoding::Json, order_is_kept_when_a_member_leaves);
+        play!(cases, SmolRt, version, Encoding::Binary, order_is_kept_when_a_member_leaves);
+        play!(cases, TokioRt, version, Encoding::Binary, order_is_kept_when_a_member_is_killed);
+        play!(cases, SmolRt, version, Encoding::Json, order_is_kept_when_a_member_is_killed);
+        // A lock outlives its member by a minute.
+        for (at, case) in cases.split_off(first).into_iter().enumerate() {
+            let often = version == NEWEST && at < 3;
+            cases.push(if often { case } else { case.only_long() });
+        }
     }
 }
 

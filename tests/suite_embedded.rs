@@ -98,6 +98,7 @@ suite! {
     many_out_and_back,
     oneway_arrives,
     a_failed_handler_sees_its_message_again,
+    order_is_kept_when_a_member_leaves,
     a_panic_means_retry,
     a_cancelled_handler_means_retry,
     two_consumers_share_and_one_leaves,

@@ -5,6 +5,7 @@ mod faults;
 mod groups;
 mod lite;
 mod net;
+mod orderly;
 mod positions;
 mod random;
 mod redelivery;

@@ -32,6 +32,8 @@ pub(crate) enum TimerKey {
 pub(crate) enum ConsumerTimer {
     /// Divide the queues anew.
     Rebalance,
+    /// Ask for locks of queues.
+    Lock,
     /// Save positions.
     SaveOffsets,
     /// Look for handlers that take too long.
@@ -79,6 +81,7 @@ impl ConsumerTimer {
     const fn why(self) -> &'static str {
         match self {
             Self::Rebalance => "queues are divided",
+            Self::Lock => "queues are locked",
             Self::SaveOffsets => "positions are saved",
             Self::Sweep => "slow handlers are looked for",
             Self::Pull(_) => "a queue is pulled",

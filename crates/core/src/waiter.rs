@@ -42,6 +42,8 @@ pub(crate) enum ConsumerCall {
     PartingOffset(Key),
     /// One record that could not be decoded, again.
     Reread(Key, u64),
+    /// The locks that were asked for in the request of this number.
+    Lock(u32),
     /// Sending a message back.
     SendBack(Key, u64),
     /// Sending a copy to the retry topic because sending back failed.

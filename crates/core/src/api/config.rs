@@ -305,6 +305,11 @@ pub struct ConsumerConfig {
     pub slow_after: Duration,
     /// Redeliveries before a message goes to the dead-letter topic; -1 is 16. Default -1.
     pub max_redeliveries: i32,
+    /// Whether messages of a queue are handled one at a time and in order, by one member alone: queues are locked at their
+    /// brokers, and a refused message holds those behind it. `max_redeliveries` of -1 means for ever then. Default false.
+    pub orderly: bool,
+    /// How long a refused message rests in orderly mode before it comes again. Default 1 s; taken as 10 ms to 30 s.
+    pub suspend_time: Duration,
     /// How queues are divided among the members of the group. Default averagely.
     pub allocation: Allocation,
     /// Whether and where it is told what became of each message. Default not.
@@ -334,6 +339,8 @@ impl ConsumerConfig {
             consume_timeout: Duration::from_secs(15 * 60),
             slow_after: Duration::from_secs(30),
             max_redeliveries: -1,
+            orderly: false,
+            suspend_time: Duration::from_secs(1),
             allocation: Allocation::default(),
             trace: None,
             quarantine: Quarantine::default(),

@@ -102,14 +102,20 @@ impl Consumer {
     }
 
     fn offer_of(&mut self, cx: &mut Cx<'_>, asks: &mut Slab<AskId, Open>, key: Key) {
+        let may_start = self.may_start(cx.now.at, key);
         let Some(queue) = self.queues.get_mut(key) else { return };
         queue.in_line = false;
+        // In order means one at a time, and nothing before what rests.
+        if self.config.orderly && !(may_start && queue.is_first_cached()) {
+            return;
+        }
+        let most = if self.config.orderly { 1 } else { BATCH };
         let Some(subscription) = self.subscriptions.get(queue.subscription) else { return };
         let mq = Arc::clone(&queue.mq);
         let ask = asks.insert(Open::new(self.id, key));
         let Some(open) = asks.get_mut(ask) else { return };
         let mut offered = Vec::with_capacity(BATCH.min(queue.len()));
-        while (open.len as usize) < BATCH
+        while (open.len as usize) < most
             && let Some((sequence, message)) = queue.offer_next()
         {
             let received = received(&self.subscriptions, subscription, &mq, message);
@@ -119,7 +125,7 @@ impl Consumer {
             }
             open.len += 1;
         }
-        if queue.has_cached() {
+        if queue.has_cached() && !self.config.orderly {
             queue.in_line = true;
             self.line.push_back(key);
         }
@@ -136,7 +142,17 @@ impl Consumer {
         if open.ended || !self.is_running() {
             return None;
         }
+        let may_start = self.may_start(cx.now.at, open.queue);
         let queue = self.queues.get_mut(open.queue)?;
+        if !may_start {
+            // The lock is not to be relied on: what was offered is offered again once it is.
+            for index in (0..open.len).filter(|index| (open.begun | open.answered) & (1 << index) == 0) {
+                queue.set(open.sequence(index), State::Cached);
+            }
+            self.offered -= open.unstarted();
+            open.ended = true;
+            return None;
+        }
         let mut granted = 0;
         while granted < count && open.next < open.len {
             let bit = 1 << open.next;
@@ -175,6 +191,9 @@ impl Consumer {
             self.offered -= 1;
         }
         if open.ended {
+            if open.running() == 0 {
+                self.handler_left(cx, open.queue);
+            }
             return Judged::Stale;
         }
         let (key, sequence) = (open.queue, open.sequence(verdict.index()));
@@ -211,6 +230,9 @@ impl Consumer {
                 cx.shared.counters.consumed += 1;
             }
             VerdictKind::Released => queue.set(sequence, State::Cached),
+            VerdictKind::Retry { delay_level } if self.config.orderly => {
+                self.rest_or_bury(cx, key, sequence, delay_level);
+            }
             VerdictKind::Retry { delay_level } => self.send_back(cx, key, sequence, delay_level),
             VerdictKind::Undecodable { reason } => self.hold(cx, key, sequence, reason),
         }
@@ -249,7 +271,8 @@ impl Consumer {
             for index in (0..open.len).filter(|index| open.begun & !open.answered & (1 << index) != 0) {
                 let sequence = open.sequence(index);
                 let Some(State::Started(at)) = queue.state(sequence) else { continue };
-                if at + timeout <= cx.now.at {
+                // In order there is nothing to be gained by sending it back: what follows waits for it.
+                if at + timeout <= cx.now.at && !self.config.orderly {
                     expired.push((open.queue, sequence));
                     continue;
                 }
@@ -257,7 +280,11 @@ impl Consumer {
                     open.slow |= 1 << index;
                     tell_slow(cx, queue, sequence, cx.now.at.since(at));
                 }
-                let wait = if open.slow & (1 << index) == 0 { slow_after.min(timeout) } else { timeout };
+                let wait = match open.slow & (1 << index) {
+                    0 => slow_after.min(timeout),
+                    _ if self.config.orderly => continue,
+                    _ => timeout,
+                };
                 next = Some(next.map_or(at + wait, |known| known.min(at + wait)));
             }
         }

@@ -58,6 +58,10 @@ pub(super) struct Consumer {
     pub(super) established: BTreeSet<(Topic, BrokerName)>,
     /// First positions of queues that were given up.
     pub(super) partings: Slab<Key, Parting>,
+    /// Queues that were given up while a handler of theirs ran, in orderly mode.
+    pub(super) leaving: BTreeMap<Key, Arc<MessageQueue>>,
+    /// The number of the last request for locks.
+    pub(super) lock_round: u32,
     /// What a consumer that is polled has beside the rest.
     pub(super) lite: Option<Box<Lite>>,
 }
@@ -120,6 +124,8 @@ impl Consumer {
             spread,
             established: BTreeSet::new(),
             partings: Slab::new(),
+            leaving: BTreeMap::new(),
+            lock_round: 0,
             lite: None,
         }
     }
@@ -164,6 +170,9 @@ impl Consumer {
         let mq = Arc::new(queue);
         let mut queue = ProcessQueue::new(Arc::clone(&mq), subscription, fresh);
         queue.by_hand = self.commits_by_hand();
+        if self.needs_locks() {
+            queue.step = Step::Lock;
+        }
         let key = self.queues.insert(queue);
         self.owned.insert(mq, key);
         key
@@ -174,6 +183,7 @@ impl Consumer {
         self.save_once(cx, key);
         if let Some(queue) = self.forget_queue(cx, key) {
             self.owned.remove(&queue.mq);
+            self.leave_lock(cx, key, &queue.mq, queue.is_started());
             self.commits_lose(cx, key, &queue.mq);
             self.pull_full(cx);
         }
@@ -196,6 +206,10 @@ impl Consumer {
         queue.suggested = old.suggested;
         queue.setbacks = old.setbacks;
         (queue.paused, queue.by_hand, queue.wanted) = (old.paused, old.by_hand, old.wanted);
+        queue.lock = old.lock;
+        if self.needs_locks() && old.is_started() {
+            self.leaving.insert(key, Arc::clone(&old.mq));
+        }
         let mq = Arc::clone(&queue.mq);
         let renewed = self.queues.insert(queue);
         self.owned.insert(mq, renewed);
@@ -203,7 +217,7 @@ impl Consumer {
         Some(renewed)
     }
 
-    fn forget_queue(&mut self, cx: &mut Cx<'_>, key: Key) -> Option<ProcessQueue> {
+    pub(super) fn forget_queue(&mut self, cx: &mut Cx<'_>, key: Key) -> Option<ProcessQueue> {
         for timer in [
             ConsumerTimer::Pull(key),
             ConsumerTimer::Start(key),

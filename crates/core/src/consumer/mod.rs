@@ -13,6 +13,7 @@
 //! | `pull` | when and where a queue is pulled, what the answer means |
 //! | `queue` | what is cached, what is finished, how far the group has got |
 //! | `deliver` | what is offered, what a verdict does |
+//! | `orderly` | when a queue may be worked on, what a refused message does, in orderly mode |
 //! | `meter` | nothing; counts |
 //! | `sendback` | where a failed message goes |
 //! | `quarantine` | what becomes of a record that cannot be decoded |
@@ -33,6 +34,7 @@ mod group;
 mod lite;
 mod meter;
 mod offsets;
+mod orderly;
 mod pull;
 mod quarantine;
 mod queue;
@@ -161,6 +163,9 @@ impl Consumers {
         let id = open.consumer;
         let consumer = self.list.get_mut(id).ok_or(Ended::new())?;
         let begun = consumer.begin(cx, open, count).ok_or(Ended::new());
+        if open.is_over() {
+            self.asks.remove(ask);
+        }
         self.settle(cx, id);
         begun
     }
@@ -231,6 +236,7 @@ impl Consumers {
         reply: Reply,
     ) {
         self.act(cx, id, |consumer, cx| match call {
+            ConsumerCall::Lock(round) => consumer.on_locks(cx, round, &reply),
             ConsumerCall::Members(subscription) => consumer.on_members(cx, subscription, conn, &reply),
             ConsumerCall::Pull(queue) => consumer.on_pull(cx, queue, sent_at, conn, reply),
             ConsumerCall::QueryOffset(queue) => consumer.on_stored(cx, queue, conn, &reply),
@@ -258,6 +264,7 @@ impl Consumers {
                 consumer.wake_after(cx, ConsumerTimer::SaveOffsets, consumer.save_interval(cx));
                 consumer.save_all(cx);
             }
+            ConsumerTimer::Lock => consumer.ask_locks(cx),
             ConsumerTimer::Sweep => {}
             ConsumerTimer::Pull(queue) => consumer.on_pull_timer(cx, queue),
             ConsumerTimer::Start(queue) => consumer.ask_position(cx, queue),

@@ -47,6 +47,7 @@ impl Consumer {
     pub(super) fn ask_position(&mut self, cx: &mut Cx<'_>, key: Key) {
         let Some(queue) = self.queues.get(key) else { return };
         match queue.step {
+            Step::Lock => self.lock_soon(cx),
             Step::Position => self.ask_stored(cx, key),
             Step::Start => self.ask_start(cx, key),
             Step::Live => {}

@@ -25,6 +25,7 @@ use alloc::vec::Vec;
 use rocketry_codec::message::StoredMessage;
 use rocketry_machine::{Key, Moment};
 
+use super::orderly::Lock;
 use crate::api::{ConsumerConfig, MessageQueue, QueueStats};
 
 /// An owned queue.
@@ -54,6 +55,10 @@ pub(super) struct ProcessQueue {
     pub(super) saving: Option<(i64, bool)>,
     /// Whether its position waits for another queue's first one.
     pub(super) held: bool,
+    /// What is known of its lock, in orderly mode.
+    pub(super) lock: Lock,
+    /// How often the first message was refused, in orderly mode.
+    pub(super) refusals: u32,
     /// Behind the newest message, as the last answer to a pull said.
     pub(super) end: Option<i64>,
     /// Whether it stands in its consumer's line for offers.
@@ -76,6 +81,8 @@ pub(super) struct ProcessQueue {
 /// How far an owned queue has got in finding its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
+    /// Its lock is asked for, in orderly mode.
+    Lock,
     /// The group's stored position is asked for, or will be.
     Position,
     /// Nothing is stored: the end of the queue, or the offset for a time, is asked for.
@@ -146,6 +153,8 @@ impl ProcessQueue {
             saved: None,
             saving: None,
             held: false,
+            lock: Lock::default(),
+            refusals: 0,
             end: None,
             in_line: false,
             paused: false,
@@ -275,6 +284,16 @@ impl ProcessQueue {
         self.ring.push_back(slot);
     }
 
+    /// Whether the first unfinished message can be offered.
+    pub(super) fn is_first_cached(&self) -> bool {
+        self.ring.front().is_some_and(|slot| slot.state == State::Cached)
+    }
+
+    /// Whether a handler runs with the first unfinished message.
+    pub(super) fn is_started(&self) -> bool {
+        self.ring.front().is_some_and(|slot| matches!(slot.state, State::Started(_)))
+    }
+
     /// Marks the first cached message as offered.
     pub(super) fn offer_next(&mut self) -> Option<(u64, &StoredMessage)> {
         if self.cached == 0 {
@@ -321,6 +340,7 @@ impl ProcessQueue {
                 self.bytes -= u64::from(slot.bytes);
                 slot.message = None;
                 if index == 0 {
+                    self.refusals = 0;
                     self.drop_done();
                 }
             }

@@ -1,7 +1,7 @@
 //! Stopping, suspending, resuming (consumer.md 1.12, 1.13 and 13.5).
 //!
 //! Order: nothing more is pulled, offered or begun; handlers that run are waited for, and the send-backs that they cause;
-//! positions are saved and the answers awaited; the brokers hear the farewell. Long polls are left to end by themselves:
+//! positions are saved and the answers awaited; queues are unlocked; the brokers hear the farewell. Long polls are left to end by themselves:
 //! nobody waits for them. When time runs out at a step the rest is done without waiting, and the report says what was
 //! left.
 //!
@@ -88,6 +88,7 @@ impl Consumer {
         if let Phase::Stopping(_, step, _) = &mut self.phase {
             *step = Stopping::Farewell;
         }
+        self.unlock_all(cx);
         cx.shared.registry.remove_consumer(&self.config.group);
         cx.want(Want::Unregister(Farewell { group: self.config.group.clone(), consumer: Some(self.id) }));
     }

@@ -10,6 +10,7 @@ mod lite_life;
 mod lite_once;
 mod lite_random;
 mod offsets;
+mod orderly;
 mod quarantine;
 mod random;
 mod rebalance;

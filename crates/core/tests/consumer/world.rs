@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rocketry_core::codec::body::JsonBody;
+use rocketry_core::codec::body::lock::{LockReply, LockRequest};
 use rocketry_core::codec::body::route::{BrokerData, QueueData, TopicRoute};
 use rocketry_core::codec::codes::{RequestCode, ResponseCode, Version};
 use rocketry_core::codec::encoder::{FrameWriter, Sender};
@@ -110,6 +111,8 @@ pub struct World {
     pub addresses: BTreeMap<i64, String>,
     /// Further brokers of every topic, with their masters.
     pub others: BTreeMap<String, String>,
+    /// Queues whose locks other members have.
+    pub locked: BTreeSet<(String, i32)>,
     pub down: BTreeSet<String>,
     /// Addresses that neither take nor refuse a connection.
     pub silent: BTreeSet<String>,
@@ -149,6 +152,7 @@ impl World {
             offsets: BTreeMap::new(),
             addresses: BTreeMap::from([(0, MASTER.into())]),
             others: BTreeMap::new(),
+            locked: BTreeSet::new(),
             down: BTreeSet::new(),
             silent: BTreeSet::new(),
             stuck: BTreeSet::new(),
@@ -342,6 +346,12 @@ impl World {
             RequestCode::UNREGISTER_CLIENT => {
                 self.members.remove(ME);
                 self.say(conn, frame, ResponseCode::SUCCESS, &[]);
+            }
+            RequestCode::LOCK_BATCH_MQ => {
+                let mut locked = LockRequest::decode(frame.body()).expect("a request for locks").queues;
+                locked.retain(|queue| !self.locked.contains(&(queue.topic.clone(), queue.queue_id)));
+                let body = LockReply { locked }.encode();
+                self.answer_with(conn, frame, ResponseCode::SUCCESS, &[], body.into());
             }
             RequestCode::GET_CONSUMER_LIST_BY_GROUP => {
                 let ids: Vec<String> = self.members.iter().map(|id| format!("\"{id}\"")).collect();

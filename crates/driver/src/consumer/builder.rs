@@ -52,6 +52,13 @@ impl ConsumerBuilder {
         self
     }
 
+    /// Handles the messages of each queue one at a time and in order; a refused message holds those behind it. Keys decide
+    /// at the producer which queue a message goes to.
+    pub const fn orderly(mut self) -> Self {
+        self.config.orderly = true;
+        self
+    }
+
     /// Changes any setting of the consumer.
     pub fn configure(mut self, change: impl FnOnce(&mut ConsumerConfig)) -> Self {
         change(&mut self.config);

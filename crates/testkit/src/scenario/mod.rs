@@ -6,6 +6,7 @@
 
 mod lifecycle;
 mod lite;
+mod orderly;
 mod recovery;
 mod redelivery;
 mod round_trip;
@@ -37,6 +38,7 @@ pub use lite::{
     a_lite_stream_loses_nothing_when_dropped, lite_pull_with_seek, lite_queues_by_hand_and_single_pulls,
     lite_sends_back_to_its_group, lite_tells_of_new_queues,
 };
+pub use orderly::{order_is_kept_when_a_member_is_killed, order_is_kept_when_a_member_leaves};
 pub use recovery::{Restart, a_restarted_broker_is_found_again};
 pub use redelivery::{a_cancelled_handler_means_retry, a_failed_handler_sees_its_message_again, a_panic_means_retry};
 pub use round_trip::{many_out_and_back, oneway_arrives};
