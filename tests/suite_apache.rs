@@ -43,6 +43,7 @@ fn main() -> ExitCode {
     round_trips(&mut cases);
     on_the_newest(&mut cases);
     in_order(&mut cases);
+    broadcasting(&mut cases);
     cases.push(Case::new("lite_consumers_of_java_and_ours_take_turns_tokio", lite_turns::<TokioRt>));
     cases.push(Case::new("lite_consumers_of_java_and_ours_take_turns_smol", lite_turns::<SmolRt>).only_long());
     lite::<TokioRt>(&mut cases);
@@ -76,6 +77,17 @@ fn lite<R: Rt>(cases: &mut Vec<Case>) {
         play!(own, R, version, header, lite_tells_of_new_queues);
         play!(own, R, version, header, a_lite_stream_loses_nothing_when_dropped);
         cases.extend(own.into_iter().map(|case| if version == NEWEST { case } else { case.only_long() }));
+    }
+}
+
+fn broadcasting(cases: &mut Vec<Case>) {
+    for version in ApacheVersion::ALL {
+        let first = cases.len();
+        play!(cases, TokioRt, version, Encoding::Json, everybody_hears_everything_and_goes_on_after_a_restart);
+        play!(cases, SmolRt, version, Encoding::Binary, everybody_hears_everything_and_goes_on_after_a_restart);
+        for case in cases.split_off(first) {
+            cases.push(if version == NEWEST { case } else { case.only_long() });
+        }
     }
 }
 

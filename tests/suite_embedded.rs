@@ -99,6 +99,7 @@ suite! {
     oneway_arrives,
     a_failed_handler_sees_its_message_again,
     order_is_kept_when_a_member_leaves,
+    everybody_hears_everything_and_goes_on_after_a_restart,
     a_panic_means_retry,
     a_cancelled_handler_means_retry,
     two_consumers_share_and_one_leaves,

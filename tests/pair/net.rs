@@ -100,6 +100,8 @@ pub struct Member {
     pub waiting: VecDeque<Delivery>,
     pub holds: bool,
     pub notices: Vec<Notice>,
+    /// Positions that it keeps for its broadcasting consumers.
+    pub kept: BTreeMap<rocketry_core::MessageQueue, i64>,
     pub sent: BTreeMap<i32, usize>,
     done: BTreeMap<OpId, Outcome>,
     alive: bool,
@@ -254,6 +256,7 @@ impl Net {
             waiting: VecDeque::new(),
             holds: false,
             notices: Vec::new(),
+            kept: BTreeMap::new(),
             sent: BTreeMap::new(),
             done: BTreeMap::new(),
             alive: true,
@@ -391,6 +394,15 @@ impl Net {
                     self.members[at].waiting.push_back(delivery);
                 }
                 Output::Event(Event::Ask(Ask::SetAside(_))) => {}
+                Output::Event(Event::Ask(Ask::LoadOffsets(load))) => {
+                    let (now, one) = (self.now(), &mut self.members[at]);
+                    one.client.answer(now, Answer::Loaded(load.task, Ok(one.kept.clone()))).expect("it was asked");
+                }
+                Output::Event(Event::Ask(Ask::KeepOffsets(keep))) => {
+                    let (now, one) = (self.now(), &mut self.members[at]);
+                    one.kept = keep.offsets;
+                    one.client.answer(now, Answer::Kept(keep.task, Ok(()))).expect("it was asked");
+                }
                 Output::Event(Event::Ask(other)) => panic!("{other:?}"),
                 Output::Event(Event::Notice(notice)) => self.members[at].notices.push(notice),
                 Output::Send { conn, frame } => {

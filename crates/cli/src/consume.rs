@@ -21,7 +21,6 @@ use crate::session::{self, FAREWELL, Interrupt};
 /// Runs the command.
 pub(crate) async fn run<R: Runtime>(args: &Consume, out: Output, interrupt: &Interrupt) -> Result<(), Failure> {
     Failure::refuse("--sql", args.sql.is_some())?;
-    Failure::refuse("--broadcast", args.broadcast)?;
     Failure::refuse("--pop", args.pop)?;
     let client = session::client::<R>(&args.connect)?;
     let consumer = client
@@ -29,7 +28,7 @@ pub(crate) async fn run<R: Runtime>(args: &Consume, out: Output, interrupt: &Int
         .subscribe(args.topic.as_str(), args.tags.as_deref().unwrap_or("*"))
         .start_at(start_at(&args.from)?)
         .concurrency(args.concurrency)
-        .configure(|config| config.orderly = args.orderly)
+        .configure(|config| (config.orderly, config.broadcasting) = (args.orderly, args.broadcast))
         .start()
         .await
         .map_err(session::failed)?;

@@ -32,6 +32,8 @@ pub(crate) enum TimerKey {
 pub(crate) enum ConsumerTimer {
     /// Divide the queues anew.
     Rebalance,
+    /// Load positions again that the owner keeps.
+    Load,
     /// Ask for locks of queues.
     Lock,
     /// Save positions.
@@ -81,6 +83,7 @@ impl ConsumerTimer {
     const fn why(self) -> &'static str {
         match self {
             Self::Rebalance => "queues are divided",
+            Self::Load => "positions are loaded",
             Self::Lock => "queues are locked",
             Self::SaveOffsets => "positions are saved",
             Self::Sweep => "slow handlers are looked for",

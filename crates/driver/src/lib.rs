@@ -35,6 +35,7 @@ mod host;
 mod inbound;
 pub mod io;
 pub mod memory;
+mod offsets;
 mod outbound;
 mod producer;
 pub mod server;

@@ -305,6 +305,9 @@ pub struct ConsumerConfig {
     pub slow_after: Duration,
     /// Redeliveries before a message goes to the dead-letter topic; -1 is 16. Default -1.
     pub max_redeliveries: i32,
+    /// Whether every member gets every message: all queues are this member's, positions are kept by the owner, and a refused
+    /// message is dropped after a notice. Default false.
+    pub broadcasting: bool,
     /// Whether messages of a queue are handled one at a time and in order, by one member alone: queues are locked at their
     /// brokers, and a refused message holds those behind it. `max_redeliveries` of -1 means for ever then. Default false.
     pub orderly: bool,
@@ -339,6 +342,7 @@ impl ConsumerConfig {
             consume_timeout: Duration::from_secs(15 * 60),
             slow_after: Duration::from_secs(30),
             max_redeliveries: -1,
+            broadcasting: false,
             orderly: false,
             suspend_time: Duration::from_secs(1),
             allocation: Allocation::default(),

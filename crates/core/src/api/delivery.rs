@@ -6,6 +6,7 @@
 //! in batches, as one [`Answer`].
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -16,6 +17,7 @@ use rocketry_codec::message::StoredMessage;
 use super::aside::Aside;
 use super::ids::{AskId, ConsumerId};
 use super::names::{MessageQueue, Topic};
+use super::offsets::{OffsetStoreError, OffsetTask};
 
 /// Messages of one queue, offered to the application in queue order.
 #[derive(Debug)]
@@ -185,6 +187,10 @@ pub enum Answer {
     Verdicts(Vec<Verdict>),
     /// The owner has taken a record that was set aside: the position may pass it.
     Passed(Aside),
+    /// The positions that were asked for; none where nothing was kept.
+    Loaded(OffsetTask, Result<BTreeMap<MessageQueue, i64>, OffsetStoreError>),
+    /// The positions are kept, or could not be.
+    Kept(OffsetTask, Result<(), OffsetStoreError>),
 }
 
 /// An answer to a question that is not open any more. Nothing is wrong: a queue may move away while handlers run.

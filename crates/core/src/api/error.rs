@@ -200,6 +200,8 @@ pub enum OpErrorKind {
     },
     /// A precondition did not hold, for example a group name in use.
     Refused(String),
+    /// The application's store of positions failed.
+    Store(String),
     /// The caller gave it up.
     Cancelled,
     /// The client is stopping.
@@ -226,6 +228,7 @@ impl fmt::Display for OpErrorKind {
             Self::NotAssigned(queue) => write!(f, "the queue {queue} is not assigned any more"),
             Self::OffsetOutOfRange { offset, min, max } => write!(f, "the offset {offset} is not in {min} to {max}"),
             Self::Refused(what) => f.write_str(what),
+            Self::Store(reason) => write!(f, "the store of positions failed: {reason}"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Stopping => f.write_str("the client is stopping"),
             Self::Internal(what) => write!(f, "internal error: {what}"),

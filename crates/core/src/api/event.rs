@@ -13,6 +13,7 @@ use super::error::OpError;
 use super::ids::{ConsumerId, OpId, ProducerId};
 use super::lite::LiteOutcome;
 use super::names::{BrokerName, Group, MessageQueue, Topic};
+use super::offsets::{KeepOffsets, LoadOffsets};
 
 /// What the machine says to its owner. Three kinds, for ever: growth happens behind them.
 #[derive(Debug)]
@@ -128,6 +129,10 @@ pub enum Ask {
     Deliver(Delivery),
     /// Take a record that cannot be decoded; after 30 s the position passes it in any case.
     SetAside(SetAside),
+    /// Load the positions of a broadcasting consumer. Its queues wait for the answer.
+    LoadOffsets(LoadOffsets),
+    /// Keep the positions of a broadcasting consumer.
+    KeepOffsets(KeepOffsets),
 }
 
 /// News that nobody has to act on.
@@ -193,6 +198,13 @@ pub enum Notice {
         redeliveries: i32,
         /// What the handler said.
         reason: String,
+    },
+    /// A message that its handler refused is dropped, since every member gets every message.
+    Dropped {
+        /// Its queue.
+        queue: MessageQueue,
+        /// Its position.
+        queue_offset: i64,
     },
     /// A peer answered what nobody had asked, or too late.
     StrayReply {

@@ -7,6 +7,8 @@ rocketry_machine::ids! {
     pub AskId,
     /// A record that was set aside.
     pub AsideId,
+    /// A question about positions that the owner keeps.
+    pub OffsetTaskId,
     /// A started producer.
     pub ProducerId,
     /// A started consumer.

@@ -10,6 +10,7 @@ mod ids;
 mod lite;
 mod message;
 mod names;
+mod offsets;
 mod stats;
 
 pub use aside::{Aside, Quarantine, SetAside};
@@ -18,11 +19,12 @@ pub use config::{Config, ConsumerConfig, Limits, MessageTrace, OnUnreachable, Pr
 pub use delivery::{Answer, Delivery, Ended, Offered, Received, StaleAnswer, Ticket, Verdict, VerdictKind};
 pub use error::{Attempt, Certainty, ConfigError, OpError, OpErrorKind, RejectReason, Rejected};
 pub use event::{Ask, Event, Notice, Outcome, SendReceipt, SendStatus, StopReport};
-pub use ids::{AsideId, AskId, ConsumerId, OpId, ProducerId};
+pub use ids::{AsideId, AskId, ConsumerId, OffsetTaskId, OpId, ProducerId};
 pub use lite::{
     Commit, CommitUntil, GivenBack, Lite, LiteConfig, LiteOutcome, OffsetOf, Polled, PullOnce, PullStatus, Pulled,
     SeekTo,
 };
 pub use message::{Message, MessageBuilder, MessageError};
 pub use names::{BrokerName, Group, MessageQueue, Topic};
+pub use offsets::{KeepOffsets, LoadOffsets, OffsetStoreError, OffsetTask};
 pub use stats::{ConsumerStats, QueueStats, Rate, TopicStats};

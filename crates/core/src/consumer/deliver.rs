@@ -233,10 +233,23 @@ impl Consumer {
             VerdictKind::Retry { delay_level } if self.config.orderly => {
                 self.rest_or_bury(cx, key, sequence, delay_level);
             }
-            VerdictKind::Retry { delay_level } => self.send_back(cx, key, sequence, delay_level),
+            VerdictKind::Retry { delay_level } => self.give_up(cx, key, sequence, delay_level),
             VerdictKind::Undecodable { reason } => self.hold(cx, key, sequence, reason),
         }
         Judged::Counts(key)
+    }
+
+    /// A message failed: it goes back to a broker, or, where every member gets every message, it is dropped.
+    pub(super) fn give_up(&mut self, cx: &mut Cx<'_>, key: Key, sequence: u64, delay_level: i32) {
+        if !self.config.broadcasting {
+            return self.send_back(cx, key, sequence, delay_level);
+        }
+        let Some(queue) = self.queues.get_mut(key) else { return };
+        if let Some((queue_offset, _)) = queue.message(sequence) {
+            cx.notice(Notice::Dropped { queue: (*queue.mq).clone(), queue_offset });
+        }
+        queue.set(sequence, State::Done);
+        self.progressed(cx, key);
     }
 
     /// Ends the deliveries of queues that are gone.
@@ -291,7 +304,7 @@ impl Consumer {
         for (key, sequence) in expired {
             let broker = self.queues.get(key).map(|queue| queue.mq.broker.clone());
             Self::report(cx, "handler", broker, OpErrorKind::TimedOut { after: timeout }, None);
-            self.send_back(cx, key, sequence, EXPIRED_LEVEL);
+            self.give_up(cx, key, sequence, EXPIRED_LEVEL);
         }
         if let Some(next) = next {
             self.wake_after(cx, ConsumerTimer::Sweep, next.since(cx.now.at));

@@ -15,6 +15,7 @@ use rocketry_machine::{ConnId, Key, Moment, Prng, Slab};
 use super::filter::Subscription;
 use super::first::Parting;
 use super::lite::Lite;
+use super::local::Local;
 use super::quarantine::ToAside;
 use super::queue::{ProcessQueue, Pull, Step};
 use crate::api::{
@@ -60,6 +61,8 @@ pub(super) struct Consumer {
     pub(super) partings: Slab<Key, Parting>,
     /// Queues that were given up while a handler of theirs ran, in orderly mode.
     pub(super) leaving: BTreeMap<Key, Arc<MessageQueue>>,
+    /// Positions that the owner keeps, in broadcasting mode.
+    pub(super) local: Local,
     /// The number of the last request for locks.
     pub(super) lock_round: u32,
     /// What a consumer that is polled has beside the rest.
@@ -125,6 +128,7 @@ impl Consumer {
             established: BTreeSet::new(),
             partings: Slab::new(),
             leaving: BTreeMap::new(),
+            local: Local::default(),
             lock_round: 0,
             lite: None,
         }

@@ -14,6 +14,7 @@
 //! | `queue` | what is cached, what is finished, how far the group has got |
 //! | `deliver` | what is offered, what a verdict does |
 //! | `orderly` | when a queue may be worked on, what a refused message does, in orderly mode |
+//! | `local` | when positions are loaded and kept by the owner, in broadcasting mode |
 //! | `meter` | nothing; counts |
 //! | `sendback` | where a failed message goes |
 //! | `quarantine` | what becomes of a record that cannot be decoded |
@@ -32,6 +33,7 @@ mod filter;
 mod first;
 mod group;
 mod lite;
+mod local;
 mod meter;
 mod offsets;
 mod orderly;
@@ -44,6 +46,7 @@ mod start;
 mod stop;
 mod told;
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -53,11 +56,13 @@ pub use allocate::{Allocate, Allocation, AllocationError, Rooms};
 
 use self::deliver::{Judged, Open};
 use self::group::Consumer;
+use self::local::OpenTask;
 use self::quarantine::OpenAside;
 use crate::api::{
     Answer, Aside, AsideId, AskId, ConsumerConfig, ConsumerId, ConsumerStats, Ended, OpId, RejectReason, StaleAnswer,
     Topic, Verdict,
 };
+use crate::api::{MessageQueue, OffsetStoreError, OffsetTask, OffsetTaskId};
 use crate::calls::Reply;
 use crate::cx::{Cx, Shared, Want};
 use crate::timer::ConsumerTimer;
@@ -69,6 +74,7 @@ pub(crate) struct Consumers {
     list: Slab<ConsumerId, Consumer>,
     asks: Slab<AskId, Open>,
     asides: Slab<AsideId, OpenAside>,
+    tasks: Slab<OffsetTaskId, OpenTask>,
     seed: Seed,
     touched: Vec<(ConsumerId, Judged)>,
 }
@@ -76,7 +82,14 @@ pub(crate) struct Consumers {
 impl Consumers {
     /// No consumers.
     pub(crate) const fn new(seed: Seed) -> Self {
-        Self { list: Slab::new(), asks: Slab::new(), asides: Slab::new(), seed, touched: Vec::new() }
+        Self {
+            list: Slab::new(),
+            asks: Slab::new(),
+            asides: Slab::new(),
+            tasks: Slab::new(),
+            seed,
+            touched: Vec::new(),
+        }
     }
 
     /// Whether no consumer is left.
@@ -175,6 +188,8 @@ impl Consumers {
         match answer {
             Answer::Verdicts(verdicts) => self.judge_all(cx, verdicts),
             Answer::Passed(aside) => self.pass(cx, &aside),
+            Answer::Loaded(task, result) => self.owner_did(cx, &task, result),
+            Answer::Kept(task, result) => self.owner_did(cx, &task, result.map(|()| BTreeMap::new())),
         }
     }
 
@@ -186,6 +201,18 @@ impl Consumers {
         let counts = consumer.pass(cx, &open);
         self.settle(cx, open.consumer);
         if counts { Ok(()) } else { Err(stale) }
+    }
+
+    /// The owner has loaded or kept positions, or could not.
+    fn owner_did(
+        &mut self,
+        cx: &mut Cx<'_>,
+        task: &OffsetTask,
+        result: Result<BTreeMap<MessageQueue, i64>, OffsetStoreError>,
+    ) -> Result<(), StaleAnswer> {
+        let open = self.tasks.remove(task.id()).ok_or(StaleAnswer::new(1))?;
+        self.act(cx, open.consumer, |consumer, cx| consumer.owner_did(cx, &open, result));
+        Ok(())
     }
 
     fn judge_all(&mut self, cx: &mut Cx<'_>, verdicts: Vec<Verdict>) -> Result<(), StaleAnswer> {
@@ -264,6 +291,7 @@ impl Consumers {
                 consumer.wake_after(cx, ConsumerTimer::SaveOffsets, consumer.save_interval(cx));
                 consumer.save_all(cx);
             }
+            ConsumerTimer::Load => consumer.on_load_timer(cx),
             ConsumerTimer::Lock => consumer.ask_locks(cx),
             ConsumerTimer::Sweep => {}
             ConsumerTimer::Pull(queue) => consumer.on_pull_timer(cx, queue),
@@ -334,12 +362,14 @@ impl Consumers {
         let Some(consumer) = self.list.get_mut(id) else { return };
         consumer.end_deliveries(&mut self.asks);
         consumer.ask_aside(cx, &mut self.asides);
+        consumer.ask_owner(cx, &mut self.tasks);
         if consumer.lite.is_some() {
             consumer.serve(cx);
         } else {
             consumer.offer(cx, &mut self.asks);
         }
         consumer.advance_stop(cx);
+        consumer.ask_owner(cx, &mut self.tasks);
         consumer.check_counts(cx, &self.asks);
         if consumer.is_over() {
             consumer.cancel_timers(cx);

@@ -48,6 +48,7 @@ impl Consumer {
         let Some(queue) = self.queues.get(key) else { return };
         match queue.step {
             Step::Lock => self.lock_soon(cx),
+            Step::Position if self.is_local() => self.find_local(cx, key),
             Step::Position => self.ask_stored(cx, key),
             Step::Start => self.ask_start(cx, key),
             Step::Live => {}
@@ -163,11 +164,13 @@ impl Consumer {
         }
     }
 
-    fn begin_queue(&mut self, cx: &mut Cx<'_>, key: Key, offset: i64) {
+    pub(super) fn begin_queue(&mut self, cx: &mut Cx<'_>, key: Key, offset: i64) {
         if let Some(queue) = self.queues.get_mut(key) {
             queue.trouble = false;
             queue.go_live(offset);
-            self.establish(cx, key);
+            if !self.is_local() {
+                self.establish(cx, key);
+            }
             self.pull(cx, key);
         }
     }
@@ -210,6 +213,9 @@ impl Consumer {
 
     /// Sends the position of a queue and awaits the answer; whether it left, or will.
     pub(super) fn save(&mut self, cx: &mut Cx<'_>, key: Key) -> bool {
+        if self.is_local() {
+            return self.save_local(key);
+        }
         if self.holds_first(key) {
             return true;
         }
@@ -231,6 +237,9 @@ impl Consumer {
     /// Sends the position of a queue that is given up.
     pub(super) fn save_once(&mut self, cx: &mut Cx<'_>, key: Key) {
         let Some(queue) = self.queues.get(key).filter(|queue| queue.is_unsaved()) else { return };
+        if self.is_local() {
+            return self.leave_local(key);
+        }
         let (mq, position) = (Arc::clone(&queue.mq), queue.goal().unwrap_or_else(|| queue.position()));
         if !self.is_established(&mq) {
             return self.part_with(cx, mq, position);

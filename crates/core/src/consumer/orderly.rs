@@ -65,7 +65,7 @@ impl Lock {
 impl Consumer {
     /// Whether queues need locks at their brokers.
     pub(super) const fn needs_locks(&self) -> bool {
-        self.config.orderly
+        self.config.orderly && !self.config.broadcasting
     }
 
     /// Whether a handler may start in the queue.
@@ -257,7 +257,7 @@ impl Consumer {
         let refused = i64::from(message.reconsume_times()) + i64::from(queue.refusals);
         let most_refusals = self.config.max_redeliveries;
         if level < 0 || (most_refusals >= 0 && refused >= i64::from(most_refusals)) {
-            return self.send_back(cx, key, sequence, -1);
+            return self.give_up(cx, key, sequence, -1);
         }
         queue.refusals = queue.refusals.saturating_add(1);
         queue.set(sequence, State::Waiting(due));

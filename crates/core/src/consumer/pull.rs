@@ -89,7 +89,8 @@ impl Consumer {
         };
         invariant!(cx.shared.health, queue.pull == Pull::Idle, "a queue is pulled twice at once");
         let position = queue.position();
-        let commits = manner == Manner::Push && established && broker_id == 0 && position > 0;
+        let commits =
+            manner == Manner::Push && !self.config.broadcasting && established && broker_id == 0 && position > 0;
         let from = queue.next();
         let request = PullMessage {
             consumer_group: self.config.group.as_str().into(),

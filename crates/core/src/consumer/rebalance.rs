@@ -72,8 +72,10 @@ impl Consumer {
             subscription.again = true;
             return;
         }
-        if cx.shared.table.subscribe_queues(&subscription.topic).is_none() {
-            return;
+        let Some(queues) = cx.shared.table.subscribe_queues(&subscription.topic) else { return };
+        if self.config.broadcasting {
+            let all: BTreeSet<MessageQueue> = queues.iter().cloned().collect();
+            return self.take_all(cx, key, all);
         }
         let Some(to) = cx.shared.table.any_address_of_topic(&subscription.topic, self.spread.next_u64()) else {
             cx.want(Want::Refresh(subscription.topic.clone()));
@@ -131,6 +133,14 @@ impl Consumer {
         };
         let all: Vec<MessageQueue> = queues.to_vec();
         self.take_over(cx, key, ours.into_iter().collect());
+        if let Some(subscription) = self.subscriptions.get_mut(key) {
+            subscription.seen.get_or_insert_default().extend(all);
+        }
+    }
+
+    /// Every queue is ours: nobody is asked.
+    fn take_all(&mut self, cx: &mut Cx<'_>, key: Key, all: BTreeSet<MessageQueue>) {
+        self.take_over(cx, key, all.clone());
         if let Some(subscription) = self.subscriptions.get_mut(key) {
             subscription.seen.get_or_insert_default().extend(all);
         }

@@ -8,7 +8,7 @@
 //! Timers: `StartDeadline`, the longest wait for routes, and then for the heartbeat round.
 
 use alloc::vec::Vec;
-use rocketry_codec::body::heartbeat::{self, ConsumerData, consume_from, consume_type};
+use rocketry_codec::body::heartbeat::{self, ConsumerData, consume_from, consume_type, message_model};
 use rocketry_codec::tags::TagExpression;
 use rocketry_machine::Key;
 
@@ -25,7 +25,7 @@ impl Consumer {
         for (topic, tags) in &self.config.subscriptions {
             wanted.push((topic.clone(), TagExpression::parse(tags).unwrap_or_else(|_| TagExpression::all())));
         }
-        if self.lite.is_none() {
+        if self.lite.is_none() && !self.config.broadcasting {
             wanted.push((self.retry_topic.clone(), TagExpression::all()));
         }
         for (topic, tags) in wanted {
@@ -119,7 +119,7 @@ impl Consumer {
         self.phase = Phase::Running;
         cx.done(op, Outcome::ConsumerStarted(self.id));
         self.wake_after(cx, ConsumerTimer::SaveOffsets, self.save_interval(cx));
-        if self.lite.is_none() && !cx.shared.table.knows(&self.retry_topic) {
+        if self.lite.is_none() && !self.config.broadcasting && !cx.shared.table.knows(&self.retry_topic) {
             // Brokers create it at the first heartbeat of the group.
             cx.want(Want::Refresh(self.retry_topic.clone()));
         }
@@ -187,6 +187,12 @@ impl Consumer {
                 StartAt::Last => consume_from::LAST,
                 StartAt::First => consume_from::FIRST,
                 StartAt::Time(_) => consume_from::TIMESTAMP,
+            }
+            .into(),
+            message_model: if self.config.broadcasting {
+                message_model::BROADCASTING
+            } else {
+                message_model::CLUSTERING
             }
             .into(),
             subscriptions: subscriptions.collect(),

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod access;
+mod broadcast;
 mod flow;
 mod life;
 mod lite;

@@ -19,7 +19,8 @@ use rocketry_core::machine::{
 };
 use rocketry_core::{
     Answer, Ask, AskId, Client, Command, Config, Consume, ConsumerConfig, ConsumerId, Control, Delivery, Event,
-    Message, Notice, Offered, OpId, Outcome, Produce, ProducerConfig, ProducerId, SetAside, Target, Verdict,
+    Message, MessageQueue, Notice, Offered, OffsetStoreError, OpId, Outcome, Produce, ProducerConfig, ProducerId,
+    SetAside, Target, Verdict,
 };
 
 pub const NAME_SERVER: &str = "ns:9876";
@@ -103,6 +104,9 @@ pub struct World {
     pub deliveries: VecDeque<Delivery>,
     pub notices: Vec<Notice>,
     pub asides: Vec<SetAside>,
+    /// Positions that the owner keeps.
+    pub kept: BTreeMap<MessageQueue, i64>,
+    pub store_fails: bool,
     /// Topics with their numbers of queues.
     pub topics: BTreeMap<String, i32>,
     pub queues: BTreeMap<(String, i32), Queue>,
@@ -146,6 +150,8 @@ impl World {
             deliveries: VecDeque::new(),
             notices: Vec::new(),
             asides: Vec::new(),
+            kept: BTreeMap::new(),
+            store_fails: false,
             topics: BTreeMap::from([("T".into(), 1)]),
             queues: BTreeMap::new(),
             members: BTreeSet::new(),
@@ -276,6 +282,19 @@ impl World {
                 Output::Event(Event::Done { op, outcome }) => self.done.push((op, outcome)),
                 Output::Event(Event::Ask(Ask::Deliver(delivery))) => self.deliveries.push_back(delivery),
                 Output::Event(Event::Ask(Ask::SetAside(record))) => self.asides.push(record),
+                Output::Event(Event::Ask(Ask::LoadOffsets(load))) => {
+                    let loaded =
+                        if self.store_fails { Err(OffsetStoreError::new("no")) } else { Ok(self.kept.clone()) };
+                    let answered = self.client.answer(self.now(), Answer::Loaded(load.task, loaded));
+                    answered.expect("it was asked");
+                }
+                Output::Event(Event::Ask(Ask::KeepOffsets(keep))) => {
+                    let kept = if self.store_fails { Err(OffsetStoreError::new("no")) } else { Ok(()) };
+                    if kept.is_ok() {
+                        self.kept = keep.offsets;
+                    }
+                    self.client.answer(self.now(), Answer::Kept(keep.task, kept)).expect("it was asked");
+                }
                 Output::Event(Event::Ask(other)) => panic!("an unknown question: {other:?}"),
                 Output::Event(Event::Notice(notice)) => self.notices.push(notice),
             }

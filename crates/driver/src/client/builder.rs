@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -21,6 +22,7 @@ use crate::driver::{Engine, Waiting};
 use crate::end::Ended;
 use crate::error::Error;
 use crate::io::{Connect, Runtime};
+use crate::offsets::OffsetFiles;
 use crate::shell::Shell;
 
 /// Inflated bodies that handlers of one client may hold, in bytes.
@@ -32,6 +34,7 @@ pub struct ClientBuilder<R> {
     config: Config,
     instance: Option<String>,
     unit: Option<String>,
+    offset_folder: Option<PathBuf>,
     error: Option<Error>,
     connect: Option<Arc<dyn Connect>>,
     seed: Option<Seed>,
@@ -51,6 +54,7 @@ impl<R: Runtime> ClientBuilder<R> {
             config: Config::new(Vec::new(), ""),
             instance: None,
             unit: None,
+            offset_folder: None,
             error: None,
             connect: None,
             seed: None,
@@ -91,6 +95,14 @@ impl<R: Runtime> ClientBuilder<R> {
     /// request says so.
     pub const fn stream_requests(mut self) -> Self {
         self.config.stream_requests = true;
+        self
+    }
+
+    /// Where broadcasting consumers keep their positions, in a folder for each group. Default
+    /// `~/.rocketmq_offsets/<address>@<instance>`, with `DEFAULT` where no instance is named: that is where Java's clients
+    /// have them. Two clients of one group on one machine need folders or instances of their own.
+    pub fn offset_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.offset_folder = Some(folder.into());
         self
     }
 
@@ -187,7 +199,8 @@ impl<R: Runtime> ClientBuilder<R> {
             Some(seed) => seed,
             None => clock::seed()?,
         };
-        if self.config.client_id.is_empty() {
+        let keeps_id = !self.config.client_id.is_empty();
+        if !keeps_id {
             let mut id = identity::client_id(&self.config.name_servers, self.instance.as_deref(), seed);
             if let Some(unit) = self.unit {
                 id.push('@');
@@ -198,10 +211,18 @@ impl<R: Runtime> ClientBuilder<R> {
             }
             self.config.client_id = id;
         }
+        let offsets = match self.offset_folder {
+            Some(folder) => OffsetFiles::new(folder),
+            None if keeps_id => OffsetFiles::usual(&self.config.client_id),
+            None => {
+                let instance = self.instance.as_deref().unwrap_or("DEFAULT");
+                OffsetFiles::usual(&identity::client_id(&self.config.name_servers, Some(instance), seed))
+            }
+        };
         let client_id = Arc::from(self.config.client_id.as_str());
         let clock = Clock::system();
         let machine = Machine::new(self.config, seed, clock.now())?;
-        let shell = Arc::new(Shell::new(machine, ClientHost::new(), clock));
+        let shell = Arc::new(Shell::new(machine, ClientHost::new(offsets), clock));
         let ended = Arc::new(Ended::default());
         let waiting = Waiting {
             connect: self.connect.unwrap_or_else(R::connector),

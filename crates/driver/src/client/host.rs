@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocketry_core::{
-    Ask, Client as Machine, Command, Consume, ConsumerId, Control, Event, GivenBack, Lite, LiteOutcome, Notice, OpId,
-    Outcome, ProducerId,
+    Answer, Ask, Client as Machine, Command, Consume, ConsumerId, Control, Event, GivenBack, Lite, LiteOutcome, Notice,
+    OpId, Outcome, ProducerId,
 };
 use rocketry_machine::Now;
 
@@ -14,6 +14,7 @@ use super::notices::NoticeQueue;
 use super::ops::{Abandoned, Ops, WaiterId};
 use crate::consumer::feed::Feed;
 use crate::host::{After, Host, Life, Pace};
+use crate::offsets::OffsetFiles;
 
 /// With so many operations in flight, frames are gathered and written by the driver; with fewer, the caller writes its
 /// own at once.
@@ -29,6 +30,9 @@ pub(crate) struct ClientHost {
     stops: Vec<(OpId, Stop)>,
     /// Commands that nobody waits for.
     orphans: Vec<Command>,
+    /// Questions about positions in files.
+    tasks: Vec<Ask>,
+    offsets: OffsetFiles,
     life: Life,
     ended: bool,
     #[cfg(feature = "tracing")]
@@ -43,13 +47,15 @@ pub(crate) enum Stop {
 }
 
 impl ClientHost {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(offsets: OffsetFiles) -> Self {
         Self {
             ops: Ops::new(),
             feeds: HashMap::new(),
             watchers: Vec::new(),
             stops: Vec::new(),
             orphans: Vec::new(),
+            tasks: Vec::new(),
+            offsets,
             life: Life::Running,
             ended: false,
             #[cfg(feature = "tracing")]
@@ -172,6 +178,7 @@ impl Host<Machine> for ClientHost {
                     feed.set_aside(record, after);
                 }
             }
+            Event::Ask(ask @ (Ask::LoadOffsets(_) | Ask::KeepOffsets(_))) => self.tasks.push(ask),
             // A question of a kind that this driver does not know has a default answer in the machine.
             Event::Ask(_) => {}
             Event::Notice(notice) => self.on_notice(notice, after),
@@ -184,6 +191,18 @@ impl Host<Machine> for ClientHost {
         for command in orphans {
             // Refused means that it is stopped already.
             let _ = machine.submit(now, command);
+        }
+        for task in std::mem::take(&mut self.tasks) {
+            fed = true;
+            let answer = match task {
+                Ask::LoadOffsets(load) => Answer::Loaded(load.task, self.offsets.load(load.group.as_str())),
+                Ask::KeepOffsets(keep) => {
+                    Answer::Kept(keep.task, self.offsets.keep(keep.group.as_str(), &keep.offsets))
+                }
+                _ => continue,
+            };
+            // Too late means that the consumer is gone.
+            let _ = machine.answer(now, answer);
         }
         fed |= self.ops.admit(machine, now, after);
         fed

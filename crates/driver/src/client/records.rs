@@ -34,6 +34,9 @@ pub(super) fn notice(limiter: &mut Limiter, notice: &Notice) -> Option<Record> {
                 "the handler of message {queue_offset} of {queue} failed after {redeliveries} redeliveries: {reason}"
             )
         }),
+        Notice::Dropped { queue, queue_offset } => {
+            record(Level::Warn, "dropped", &|| format!("message {queue_offset} of {queue} was refused and is dropped"))
+        }
         Notice::StrayReply { .. } => record(Level::Debug, "stray", &|| "an answer came that nobody waits for".into()),
         Notice::Trouble { what, broker, error, retry_in } => record(Level::Warn, what, &|| {
             let broker = broker.as_ref().map(|broker| format!(" at broker {broker}")).unwrap_or_default();

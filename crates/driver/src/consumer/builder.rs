@@ -52,6 +52,13 @@ impl ConsumerBuilder {
         self
     }
 
+    /// Every member of the group gets every message. Positions are kept on this machine; a refused message does not come
+    /// again.
+    pub const fn broadcasting(mut self) -> Self {
+        self.config.broadcasting = true;
+        self
+    }
+
     /// Handles the messages of each queue one at a time and in order; a refused message holds those behind it. Keys decide
     /// at the producer which queue a message goes to.
     pub const fn orderly(mut self) -> Self {
