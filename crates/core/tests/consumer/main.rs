@@ -17,4 +17,5 @@ mod random;
 mod rebalance;
 mod retry;
 mod servers;
+mod stored;
 mod world;
