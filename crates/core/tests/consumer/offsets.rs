@@ -361,7 +361,7 @@ fn after_a_record_without_end_the_rest_is_asked_for_again() {
     world.offsets.insert(("T".into(), 0), 0);
     let mut first = true;
     let message =
-        |at: usize, world: &World| crate::world::record("T", 0, &world.queues[&("T".to_owned(), 0)].messages[at]);
+        |at: usize, world: &World| crate::stored::record("T", 0, &world.queues[&("T".to_owned(), 0)].messages[at]);
     let mut body = message(0, &world);
     let mut broken = message(1, &world);
     broken[..4].copy_from_slice(&i32::MAX.to_be_bytes());
