@@ -58,6 +58,11 @@ pub struct BrokerConfig {
     pub register_period: Duration,
     /// A message older than this may be deleted. Default 72 h.
     pub retention: Duration,
+    /// In how many of a hundred pops the retry topic goes first. Default 20.
+    pub pop_from_retry_percent: u8,
+    /// Whether popped messages that were not acknowledged go to `%RETRY%group+topic` instead of `%RETRY%group_topic`.
+    /// Default false.
+    pub pop_retry_v2: bool,
     /// Every bound.
     pub limits: BrokerLimits,
 }
@@ -84,6 +89,8 @@ impl BrokerConfig {
             hold_scan: Duration::from_secs(5),
             register_period: Duration::from_secs(30),
             retention: Duration::from_secs(72 * 3600),
+            pop_from_retry_percent: 20,
+            pop_retry_v2: false,
             limits: BrokerLimits::standard(),
         }
     }
@@ -187,6 +194,10 @@ pub struct BrokerLimits {
     pub locks: usize,
     /// Pulls that wait for news.
     pub held_pulls: usize,
+    /// Pops and notifications that wait for messages.
+    pub held_pops: usize,
+    /// Popped messages that are neither acknowledged nor revived; beyond it pops find nothing.
+    pub popped_messages: usize,
     /// Bytes of the message log, its index included.
     pub store_bytes: usize,
     /// Bytes of one message body.
@@ -210,6 +221,8 @@ impl BrokerLimits {
             offsets: 1_000_000,
             locks: 1_000_000,
             held_pulls: 1_000_000,
+            held_pops: 100_000,
+            popped_messages: 1_000_000,
             store_bytes: 1 << 30,
             message_bytes: 4 << 20,
             pull_messages: 32,

@@ -39,8 +39,8 @@
 //! # Where things are
 //!
 //! State lies in modules that know nothing of each other (topics, log, groups, clients, offsets, locks, hold, delay); the
-//! rules that answer requests lie in modules of their own (send, pull, retry, membership, positions, admin) and work on
-//! all of it. The store is memory within a bound; it has one way in and one way out, so that durability can be added as
+//! rules that answer requests lie in modules of their own (send, pull, pop, retry, membership, positions, admin) and work
+//! on all of it. The store is memory within a bound; it has one way in and one way out, so that durability can be added as
 //! outputs of the machine.
 //!
 //! # What this crate refuses to do
@@ -69,6 +69,7 @@ mod machines;
 mod membership;
 mod names;
 mod offsets;
+mod pop;
 mod positions;
 mod properties;
 mod pull;

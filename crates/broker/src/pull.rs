@@ -72,16 +72,16 @@ pub(crate) struct Parked {
 
 /// Which messages a pull wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Matcher {
+pub(crate) enum Matcher {
     All,
     Codes(Vec<i32>),
 }
 
 /// Why a pull is refused.
-struct Refusal {
-    code: ResponseCode,
+pub(crate) struct Refusal {
+    pub(crate) code: ResponseCode,
     forbidden: Option<i32>,
-    remark: Cow<'static, str>,
+    pub(crate) remark: Cow<'static, str>,
 }
 
 /// What a pull that passed all checks reads, and what its answer says beside the read.
@@ -168,21 +168,20 @@ fn check(state: &mut State, wall: UnixMillis, args: &Args<'_>) -> Result<Admitte
     };
     let topic_flag = topic.config.sys_flag;
     let matcher = if args.sys_flag & flag::SUBSCRIPTION != 0 {
-        matcher_of_request(args)?
+        matcher_of(args.subscription.unwrap_or_default(), args.expression_type)?
     } else {
         matcher_of_heartbeat(state, args, broadcast_enable)?
     };
     Ok(Admitted { topic: id, queue, topic_flag, group_flag, matcher })
 }
 
-/// What a pull wants that brings its subscription along.
-fn matcher_of_request(args: &Args<'_>) -> Result<Matcher, Refusal> {
-    let expression = args.subscription.unwrap_or_default();
-    if !is_tag_type(args.expression_type) {
+/// What a pull or pop wants that brings its subscription along.
+pub(crate) fn matcher_of(expression: &str, kind: Option<&str>) -> Result<Matcher, Refusal> {
+    if !is_tag_type(kind) {
         if expression.is_empty() {
             return Err(Refusal::new(ResponseCode::SUBSCRIPTION_PARSE_FAILED, PARSE_FAILED));
         }
-        return Err(unsupported_filter(args));
+        return Err(unsupported_filter(kind));
     }
     if matches!(expression, "" | tags::ALL) {
         return Ok(Matcher::All);
@@ -215,7 +214,7 @@ fn matcher_of_heartbeat(state: &State, args: &Args<'_>, broadcast_enable: bool) 
         return Err(Refusal::new(ResponseCode::SUBSCRIPTION_NOT_LATEST, remark));
     }
     if !is_tag_type(Some(&subscription.expression_type)) {
-        return Err(unsupported_filter(args));
+        return Err(unsupported_filter(args.expression_type));
     }
     if &*subscription.expression == tags::ALL {
         return Ok(Matcher::All);
@@ -225,8 +224,8 @@ fn matcher_of_heartbeat(state: &State, args: &Args<'_>, broadcast_enable: bool) 
 }
 
 /// Without property filters the answer is Apache's of `enablePropertyFilter=false`.
-fn unsupported_filter(args: &Args<'_>) -> Refusal {
-    let kind = args.expression_type.unwrap_or("SQL92");
+fn unsupported_filter(kind: Option<&str>) -> Refusal {
+    let kind = kind.unwrap_or("SQL92");
     let remark = format!("The broker does not support consumer to filter message by {kind}");
     Refusal::new(ResponseCode::SYSTEM_ERROR, remark)
 }
@@ -373,7 +372,7 @@ impl Parked {
 }
 
 impl Matcher {
-    fn filter(&self) -> Filter<'_> {
+    pub(crate) fn filter(&self) -> Filter<'_> {
         match self {
             Self::All => Filter::All,
             Self::Codes(codes) => Filter::Codes(codes),
@@ -382,7 +381,7 @@ impl Matcher {
 }
 
 impl Refusal {
-    fn new(code: ResponseCode, remark: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn new(code: ResponseCode, remark: impl Into<Cow<'static, str>>) -> Self {
         Self { code, forbidden: None, remark: remark.into() }
     }
 

@@ -67,6 +67,8 @@ pub(crate) enum Timer {
     Link(u16),
     /// Serve the requests that a fault has put off.
     Fault,
+    /// Revive popped messages, or end the wait of pops.
+    Pop,
 }
 
 impl TimerKey for Timer {
@@ -79,6 +81,7 @@ impl TimerKey for Timer {
             Self::Delay(_) => "delayed messages",
             Self::Register => "registration at name servers",
             Self::Link(_) => "connection to a name server",
+            Self::Pop => "popped messages and waiting pops",
             Self::Fault => "requests that a fault has put off",
         }
     }

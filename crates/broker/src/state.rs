@@ -22,11 +22,12 @@ use crate::groups::Groups;
 use crate::hold::Hold;
 use crate::locks::Locks;
 use crate::offsets::Offsets;
+use crate::pop::Pop;
 use crate::registrar::Registrar;
 use crate::shell::{Call, ReplyTo, Shell, Timer};
 use crate::store::Store;
 use crate::topics::{TopicConfig, TopicId};
-use crate::{admin, membership, positions, properties, pull, queue_locks, retry, schedule, send};
+use crate::{admin, membership, pop, positions, properties, pull, queue_locks, retry, schedule, send};
 
 /// Everything that a broker knows.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ pub(crate) struct State {
     pub(crate) locks: Locks,
     pub(crate) hold: Hold<pull::Parked>,
     pub(crate) delay: Delay,
+    pub(crate) pop: Pop,
     pub(crate) registrar: Registrar,
     pub(crate) schedule_topic: TopicId,
     pub(crate) rng: Prng,
@@ -64,6 +66,7 @@ impl State {
             offsets: Offsets::new(config.limits.offsets),
             locks: Locks::new(config.limits.locks),
             hold: Hold::new(config.limits.held_pulls),
+            pop: Pop::new(&config.limits),
             delay: Delay::new(config.delay_levels.highest(), now.at),
             registrar: Registrar::new(&config, shell),
             full: false,
@@ -128,6 +131,15 @@ impl State {
             RequestCode::GET_CONSUMER_LIST_BY_GROUP => membership::list(self, shell, call),
             RequestCode::LOCK_BATCH_MQ => queue_locks::lock(self, shell, call),
             RequestCode::UNLOCK_BATCH_MQ => queue_locks::unlock(self, shell, call),
+            RequestCode::POP_MESSAGE
+            | RequestCode::PEEK_MESSAGE
+            | RequestCode::NOTIFICATION
+            | RequestCode::POLLING_INFO
+            | RequestCode::ACK_MESSAGE
+            | RequestCode::BATCH_ACK_MESSAGE
+            | RequestCode::CHANGE_MESSAGE_INVISIBLETIME
+            | RequestCode::QUERY_ASSIGNMENT
+            | RequestCode::SET_MESSAGE_REQUEST_MODE => pop::handle(self, shell, call),
             _ => admin::handle(self, shell, call),
         }
     }
@@ -135,6 +147,7 @@ impl State {
     /// A connection is gone.
     pub(crate) fn on_closed(&mut self, shell: &mut Shell, conn: ConnId) {
         self.hold.close(conn);
+        self.pop.close(conn);
         membership::on_closed(self, shell, conn);
     }
 
@@ -149,8 +162,10 @@ impl State {
             Timer::Wake => {
                 for (topic, queue) in core::mem::take(&mut self.news) {
                     pull::on_news(self, shell, topic, queue);
+                    pop::on_news(self, shell, topic);
                 }
             }
+            Timer::Pop => pop::on_timer(self, shell),
             Timer::Hold => pull::on_scan(self, shell),
             Timer::Delay(level) => schedule::on_level(self, shell, level),
             Timer::Register => self.registrar.on_period(&self.config, &self.store.topics, shell),
@@ -161,7 +176,8 @@ impl State {
 
     /// A queue has grown. Pulls that wait there are looked at once the inputs of this moment are through.
     pub(crate) fn news(&mut self, shell: &mut Shell, topic: TopicId, queue: u32) {
-        if self.hold.waits_at(topic, queue) && self.news.insert((topic, queue)) && self.news.len() == 1 {
+        let awaited = self.hold.waits_at(topic, queue) || self.pop.somebody_waits();
+        if awaited && self.news.insert((topic, queue)) && self.news.len() == 1 {
             shell.timers.set(shell.now.at, Timer::Wake, shell.now.at);
         }
     }

@@ -51,6 +51,7 @@ pub(super) fn delete(state: &mut State, shell: &mut Shell, call: &Call<'_>) {
             state.groups.remove(shell.now.wall, &request.group_name);
             if request.clean_offset {
                 state.offsets.remove_group(&request.group_name);
+                state.pop.remove_group(&request.group_name);
             }
             shell.respond_ok(call.to);
         }

@@ -96,6 +96,7 @@ pub(super) fn delete(state: &mut State, shell: &mut Shell, call: &Call<'_>) {
     }
     if state.store.remove_topic(shell.now, topic) {
         state.offsets.remove_topic(topic);
+        state.pop.remove_topic(topic);
     }
     shell.respond_ok(call.to);
 }
