@@ -49,6 +49,12 @@ impl Delay {
         waiting.pop_front().map(|head| head.queue_offset)
     }
 
+    /// How many messages wait in a level.
+    pub(crate) fn waiting(&self, level: u8) -> usize {
+        let waiting = usize::from(level).checked_sub(1).and_then(|at| self.levels.get(at));
+        waiting.map_or(0, VecDeque::len)
+    }
+
     /// Puts a message back that could not be delivered.
     pub(crate) fn put_back(&mut self, level: u8, queue_offset: u64, due: Moment) {
         if let Some(waiting) = self.level_mut(level) {

@@ -14,7 +14,7 @@ use rocketry_codec::frame::Frame;
 use rocketry_codec::header::{Encoding, Request, WriteFields};
 use rocketry_machine::{
     CloseReason, ConnId, Deadline, Endpoint, Health, Moment, Now, Outbox, Output, PeerInfo, Refused, Slab, TimerKey,
-    Timers, invariant,
+    Timers, UnixMillis, invariant,
 };
 
 use crate::event::Event;
@@ -106,6 +106,7 @@ pub(crate) struct Shell {
     pub(crate) timers: Timers<Timer>,
     pub(crate) health: Health,
     start: Moment,
+    boot: UnixMillis,
     writer: FrameWriter,
     opaque: i32,
     conns: Slab<ConnId, Conn>,
@@ -123,6 +124,7 @@ impl Shell {
             timers: Timers::new(),
             health: Health::sound(),
             start: now.at,
+            boot: now.wall,
             writer: FrameWriter::new(Sender {
                 language: Language::JAVA,
                 version: Version::V5_3_3,
@@ -169,6 +171,11 @@ impl Shell {
             unflushed_bytes: 0,
             dead: false,
         })
+    }
+
+    /// When the server began, in milliseconds since 1970.
+    pub(crate) const fn started(&self) -> i64 {
+        self.boot.get()
     }
 
     /// The address of a peer; unspecified when the driver does not know it.

@@ -26,13 +26,14 @@ use crate::pop::Pop;
 use crate::registrar::Registrar;
 use crate::shell::{Call, ReplyTo, Shell, Timer};
 use crate::store::Store;
-use crate::topics::{TopicConfig, TopicId};
+use crate::topics::{TopicConfig, TopicId, Version};
 use crate::{admin, membership, pop, positions, properties, pull, queue_locks, retry, schedule, send};
 
 /// Everything that a broker knows.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) config: BrokerConfig,
+    pub(crate) config_version: Version,
     pub(crate) store: Store,
     pub(crate) groups: Groups,
     pub(crate) clients: Clients,
@@ -70,6 +71,7 @@ impl State {
             delay: Delay::new(config.delay_levels.highest(), now.at),
             registrar: Registrar::new(&config, shell),
             full: false,
+            config_version: Version::new(),
             news: BTreeSet::new(),
             scratch: String::new(),
             unique_ids: UniqueIdGenerator::new(

@@ -4,6 +4,8 @@
 //! time when room is needed, and answers reads with the status that `spec/broker.md` 4.3 gives them. It never looks
 //! into a message beyond the fixed head of its record.
 
+use alloc::vec::Vec;
+
 use bytes::{Bytes, BytesMut};
 use rocketry_codec::message::StoredMessage;
 use rocketry_machine::Now;
@@ -134,7 +136,7 @@ impl Store {
         queue: u32,
         code: i64,
         size: usize,
-        write: impl FnOnce(Place, &mut alloc::vec::Vec<u8>),
+        write: impl FnOnce(Place, &mut Vec<u8>),
     ) -> Result<Place, AppendError> {
         self.make_room(now, 1, size)?;
         let queue = self.topics.get_mut(topic).and_then(|topic| topic.queue_mut(queue)).ok_or(AppendError::NoQueue)?;
@@ -268,6 +270,30 @@ impl Store {
         Some(self.store_time(queue.get(u64::try_from(offset).ok()?)?))
     }
 
+    /// Where the records of a topic lie that were stored between two times, both included; the newest first.
+    pub(crate) fn newest(&self, topic: &str, begin: i64, end: i64) -> Vec<u64> {
+        let Some(topic) = self.topics.named(topic) else { return Vec::new() };
+        let of_queue = |queue: &Queue| {
+            let from = queue.partition_point(|entry| self.store_time(entry) < begin);
+            let until = queue.partition_point(|entry| self.store_time(entry) <= end);
+            let count = usize::try_from(until.saturating_sub(from)).unwrap_or(0);
+            queue.from(from).take(count).map(|entry| entry.offset).collect::<Vec<u64>>()
+        };
+        let mut offsets: Vec<u64> = topic.queues.iter().flat_map(of_queue).collect();
+        offsets.sort_unstable_by(|a, b| b.cmp(a));
+        offsets
+    }
+
+    /// The time of the last append, in milliseconds, and the end of the log.
+    pub(crate) fn progress(&self) -> (i64, i64) {
+        (self.last_store_time, signed(self.log.end()))
+    }
+
+    /// The log offsets of the oldest record and of the next one.
+    pub(crate) fn log_range(&self) -> (i64, i64) {
+        (signed(self.log.start()), signed(self.log.end()))
+    }
+
     /// Bytes of the log and its index.
     pub(crate) const fn bytes(&self) -> usize {
         self.log.reserved() + self.entries * ENTRY_BYTES
@@ -317,7 +343,6 @@ fn signed(offset: u64) -> i64 {
 mod tests {
     use super::*;
     use crate::topics::TopicConfig;
-    use alloc::vec::Vec;
     use core::net::SocketAddr;
     use core::time::Duration;
     use rocketry_machine::{Moment, UnixMillis};

@@ -1,6 +1,8 @@
 //! Requests of tools: topics, groups, progress, connections, single messages (`spec/broker.md` 10).
 
+mod broker;
 mod clients;
+mod find;
 mod groups;
 mod progress;
 mod topics;
@@ -32,6 +34,10 @@ pub(crate) fn handle(state: &mut State, shell: &mut Shell, call: &Call<'_>) {
         RequestCode::QUERY_TOPIC_CONSUME_BY_WHO => clients::groups_of_topic(state, shell, call),
         RequestCode::GET_CONSUME_STATS => progress::stats(state, shell, call),
         RequestCode::INVOKE_BROKER_TO_RESET_OFFSET => progress::reset(state, shell, call),
+        RequestCode::QUERY_MESSAGE => find::by_key(state, shell, call),
+        RequestCode::GET_BROKER_RUNTIME_INFO => broker::runtime(state, shell, call),
+        RequestCode::GET_BROKER_CONFIG => broker::config(state, shell, call),
+        RequestCode::UPDATE_BROKER_CONFIG => broker::update(state, shell, call),
         RequestCode::VIEW_MESSAGE_BY_ID => view_message(state, shell, call),
         _ => unsupported(shell, call),
     }
