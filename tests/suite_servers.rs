@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Case::new("java_sees_what_it_refused_again", |ctx| TokioRt::run(refused(ctx))),
         Case::new("java_members_share_and_leave", |ctx| TokioRt::run(share(ctx))),
         Case::new("java_filters_by_tag", |ctx| TokioRt::run(tags(ctx))),
+        Case::new("java_pops_and_sees_what_it_refused_again", |ctx| TokioRt::run(pop(ctx))),
     ];
     for version in ApacheVersion::ALL {
         let name = format!("our_broker_at_the_name_server_of_{version}");
@@ -127,6 +128,31 @@ async fn tags(ctx: &Ctx) -> Result<(), Failure> {
     let (blue, _red, green) = (send("tag=blue")?, send("tag=red")?, send("tag=green")?);
     let read = java.run(&["consume", &address, "tags", "readers", "40", "30", "tags=blue || green"])?.all(LIMIT)?;
     ensure(set(&read, "msgId") == set(&[blue, green].concat(), "msgId"), || format!("{read:?}"))
+}
+
+/// Java's consumer in POP mode; `mqadmin` sets the mode, and finds a message by its unique key.
+async fn pop(ctx: &Ctx) -> Result<(), Failure> {
+    let (_server, address) = embedded(|config| *config = config.clone().with_topic("popped", 4)).await?;
+    let (apache, java) = (ctx.apache(JAVA)?, ctx.java(JAVA)?);
+    let admin = |arguments: &[&str]| {
+        let output = apache.mqadmin(&[arguments, &["-n", &address]].concat())?;
+        ensure(output.success, || format!("{arguments:?}: {}{}", output.stdout, output.stderr))?;
+        Ok::<_, Failure>(output.stdout)
+    };
+    admin(&["updateSubGroup", "-b", &address, "-g", "readers"])?;
+    admin(&["setConsumeMode", "-b", &address, "-t", "popped", "-g", "readers", "-m", "POP", "-q", "0"])?;
+    let sent = java.run(&["produce", &address, "popped", "writers", "40", "64"])?.all(LIMIT)?;
+    let read =
+        java.run(&["consume", &address, "popped", "readers", "40", "60", "failFirst=1", "pop=true"])?.all(LIMIT)?;
+    ensure(set(&sent, "msgId") == set(&read, "msgId"), || format!("sent {sent:?}, read {read:?}"))?;
+    let messages = || read.iter().filter(|line| line["msgId"].is_string());
+    let right = |line: &Value| line["reconsumeTimes"] == 1 && line["properties"]["POP_CK"].is_string();
+    ensure(messages().all(right), || format!("{read:?}"))?;
+    let id = messages().next().and_then(|line| line["msgId"].as_str()).ok_or("an id")?;
+    let found = admin(&["queryMsgByUniqueKey", "-t", "popped", "-i", id])?;
+    ensure(found.contains(id), || found.clone())?;
+    let status = admin(&["brokerStatus", "-b", &address])?;
+    ensure(status.contains("commitLogMaxOffset"), || status.clone())
 }
 
 async fn at_apaches_name_server(ctx: &Ctx, version: ApacheVersion) -> Result<(), Failure> {

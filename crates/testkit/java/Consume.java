@@ -15,6 +15,7 @@ import org.apache.rocketmq.common.message.MessageExt;
  * consume NAME_SERVER TOPIC GROUP COUNT IDLE_SECONDS
  *   tags=EXPRESSION   * otherwise
  *   failFirst=N       each message is refused N times
+ *   pop=true         the broker says which queues, and in which mode; from 5.0 on
  *   instance=NAME     tells apart several members on one machine
  * </pre>
  *
@@ -30,6 +31,10 @@ final class Consume {
         consumer.setInstanceName(driver.option("instance", consumer.getInstanceName()));
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.subscribe(driver.word(2), driver.option("tags", "*"));
+        if (Boolean.parseBoolean(driver.option("pop", "false"))) {
+            // Not there in 4.x.
+            DefaultMQPushConsumer.class.getMethod("setClientRebalance", boolean.class).invoke(consumer, false);
+        }
         int failFirst = Integer.parseInt(driver.option("failFirst", "0"));
         AtomicInteger seen = new AtomicInteger();
         AtomicLong last = new AtomicLong(System.currentTimeMillis());
