@@ -6,6 +6,7 @@ mod groups;
 mod lite;
 mod net;
 mod orderly;
+mod orderly_random;
 mod positions;
 mod random;
 mod redelivery;

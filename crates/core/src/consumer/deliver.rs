@@ -319,6 +319,9 @@ impl Consumer {
             let offered: usize = own().filter(|open| !open.ended).map(Open::unstarted).sum();
             invariant!(cx.shared.health, running == self.running, "the count of running handlers is wrong");
             invariant!(cx.shared.health, offered == self.offered, "the count of offered messages is wrong");
+            let busy = own().filter(|open| open.running() > 0).map(|open| open.queue);
+            let alone = !self.config.orderly || self.are_alone(busy);
+            invariant!(cx.shared.health, alone, "two handlers run in one queue");
         }
     }
 }

@@ -16,6 +16,7 @@ use super::filter::Subscription;
 use super::first::Parting;
 use super::lite::Lite;
 use super::local::Local;
+use super::orderly::Leaving;
 use super::quarantine::ToAside;
 use super::queue::{ProcessQueue, Pull, Step};
 use crate::api::{
@@ -60,7 +61,7 @@ pub(super) struct Consumer {
     /// First positions of queues that were given up.
     pub(super) partings: Slab<Key, Parting>,
     /// Queues that were given up while a handler of theirs ran, in orderly mode.
-    pub(super) leaving: BTreeMap<Key, Arc<MessageQueue>>,
+    pub(super) leaving: BTreeMap<Key, Leaving>,
     /// Positions that the owner keeps, in broadcasting mode.
     pub(super) local: Local,
     /// The number of the last request for locks.
@@ -138,6 +139,11 @@ impl Consumer {
         matches!(self.phase, Phase::Running)
     }
 
+    /// Whether it stops and handlers still have their time.
+    pub(super) const fn is_draining(&self) -> bool {
+        matches!(self.phase, Phase::Stopping(_, Stopping::Handlers, _))
+    }
+
     /// Whether commands about it are taken.
     pub(super) const fn is_active(&self) -> bool {
         matches!(self.phase, Phase::Starting(..) | Phase::Running)
@@ -211,8 +217,8 @@ impl Consumer {
         queue.setbacks = old.setbacks;
         (queue.paused, queue.by_hand, queue.wanted) = (old.paused, old.by_hand, old.wanted);
         queue.lock = old.lock;
-        if self.needs_locks() && old.is_started() {
-            self.leaving.insert(key, Arc::clone(&old.mq));
+        if self.config.orderly && old.is_started() {
+            self.keep_lock(cx, key, Arc::clone(&old.mq));
         }
         let mq = Arc::clone(&queue.mq);
         let renewed = self.queues.insert(queue);

@@ -9,7 +9,8 @@
 //! member has it: what was cached does not count then. A lock that was not renewed for 30 s is not relied on, which is
 //! half of what brokers keep it for: no handler starts, and the next renewal lets the queue go on where it was
 //! (ORD-01). A queue that is given up is unlocked after its position was sent, and not while a handler of it runs; nor
-//! does a handler start in a queue that came back meanwhile (ORD-03, ORD-09).
+//! does a handler start in a queue that came back meanwhile (ORD-03, ORD-09). Until then its lock is renewed, and so are
+//! the locks of a consumer that stops: a handler may run for longer than a broker keeps a lock.
 //!
 //! Timers: `Lock`, the next round of asking for locks; `SendBack(queue)`, the end of a message's rest.
 
@@ -27,7 +28,7 @@ use rocketry_codec::request::{LockBatchMq, UnlockBatchMq};
 use rocketry_machine::{Key, Moment};
 
 use super::group::Consumer;
-use super::queue::{State, Step};
+use super::queue::{ProcessQueue, State, Step};
 use crate::api::{BrokerName, MessageQueue};
 use crate::calls::Reply;
 use crate::cx::{Cx, Outgoing};
@@ -62,6 +63,21 @@ impl Lock {
     }
 }
 
+/// A queue that was given up while a handler of it ran. Its lock is renewed until that handler has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Leaving {
+    mq: Arc<MessageQueue>,
+    /// When its lock was asked for last, since the queue was given up.
+    asked: Option<Moment>,
+}
+
+/// What one broker is asked for.
+#[derive(Default)]
+struct Wanted {
+    keys: Vec<Key>,
+    names: BTreeSet<QueueName>,
+}
+
 impl Consumer {
     /// Whether queues need locks at their brokers.
     pub(super) const fn needs_locks(&self) -> bool {
@@ -74,8 +90,7 @@ impl Consumer {
             return true;
         }
         let Some(queue) = self.queues.get(key) else { return false };
-        let waits = self.leaving.values().any(|mq| *mq == queue.mq);
-        !waits && (!self.needs_locks() || queue.lock.is_relied_on(now))
+        !self.is_left(&queue.mq) && (!self.needs_locks() || queue.lock.is_relied_on(now))
     }
 
     /// Asks for the locks of all queues as soon as the machine has done what it is about.
@@ -86,24 +101,40 @@ impl Consumer {
 
     /// Asks the brokers for the locks that are missing or to be renewed.
     pub(super) fn ask_locks(&mut self, cx: &mut Cx<'_>) {
-        if !self.is_running() {
+        if !self.is_running() && !self.is_draining() {
             return;
         }
-        self.wake_after(cx, ConsumerTimer::Lock, RENEWAL);
-        let mut wanted: BTreeMap<BrokerName, Vec<Key>> = BTreeMap::new();
+        let now = cx.now.at;
+        let is_due = |asked: Moment| asked + RENEWAL <= now + AGAIN;
+        let mut next = now + RENEWAL;
+        let mut wanted: BTreeMap<BrokerName, Wanted> = BTreeMap::new();
         for (key, queue) in self.queues.iter().filter(|(_, queue)| queue.lock.asked.is_none()) {
-            let due = queue.lock.granted.is_none_or(|at| at + RENEWAL <= cx.now.at + AGAIN);
-            if due {
-                wanted.entry(queue.mq.broker.clone()).or_default().push(key);
+            match queue.lock.granted {
+                Some(at) if !is_due(at) => next = next.min(at + RENEWAL),
+                // Nothing is begun by a consumer that stops.
+                None if !self.is_running() => {}
+                _ => {
+                    let wanted = wanted.entry(queue.mq.broker.clone()).or_default();
+                    wanted.keys.push(key);
+                    wanted.names.insert(name_of(&queue.mq));
+                }
             }
         }
-        for (broker, keys) in wanted {
-            self.ask_broker(cx, &broker, &keys);
+        for leaving in self.leaving.values_mut().filter(|leaving| !self.owned.contains_key(&leaving.mq)) {
+            let asked = *leaving.asked.get_or_insert(now);
+            if asked == now || is_due(asked) {
+                leaving.asked = Some(now);
+                wanted.entry(leaving.mq.broker.clone()).or_default().names.insert(name_of(&leaving.mq));
+            }
+            next = next.min(leaving.asked.unwrap_or(now) + RENEWAL);
+        }
+        self.wake_after(cx, ConsumerTimer::Lock, next.since(now));
+        for (broker, Wanted { keys, names }) in wanted {
+            self.ask_broker(cx, &broker, &keys, names);
         }
     }
 
-    fn ask_broker(&mut self, cx: &mut Cx<'_>, broker: &BrokerName, keys: &[Key]) {
-        let names = keys.iter().filter_map(|key| self.queues.get(*key)).map(|queue| name_of(&queue.mq)).collect();
+    fn ask_broker(&mut self, cx: &mut Cx<'_>, broker: &BrokerName, keys: &[Key], names: BTreeSet<QueueName>) {
         self.lock_round = self.lock_round.wrapping_add(1);
         let round = self.lock_round;
         let how = Outgoing { timeout: LOCK_TIMEOUT, waiter: Waiter::Consumer(self.id, ConsumerCall::Lock(round)) };
@@ -170,7 +201,7 @@ impl Consumer {
             return self.ask_position(cx, key);
         }
         // Somebody else may have had it meanwhile, and may have got further.
-        if before.is_some_and(|before| before + KEPT <= asked_at) {
+        if self.is_running() && before.is_some_and(|before| before + KEPT <= asked_at) {
             return self.begin_anew(cx, key);
         }
         self.progressed(cx, key);
@@ -178,9 +209,10 @@ impl Consumer {
 
     fn lock_refused(&mut self, cx: &mut Cx<'_>, key: Key) {
         self.lock_again(cx);
+        let is_running = self.is_running();
         let Some(queue) = self.queues.get_mut(key) else { return };
         queue.lock.granted = None;
-        if queue.step != Step::Lock {
+        if queue.step != Step::Lock && is_running {
             self.begin_anew(cx, key);
         }
     }
@@ -190,7 +222,8 @@ impl Consumer {
         let Some(old) = self.queues.get(key) else { return };
         let (mq, subscription, fresh, lock) = ((*old.mq).clone(), old.subscription, old.fresh, old.lock);
         if old.is_started() {
-            self.leaving.insert(key, Arc::clone(&old.mq));
+            let left = Arc::clone(&old.mq);
+            self.keep_lock(cx, key, left);
         }
         self.forget_queue(cx, key);
         let key = self.insert_queue(subscription, mq, fresh);
@@ -203,19 +236,42 @@ impl Consumer {
 
     /// A queue is given up: it is unlocked now, or when its handler has ended.
     pub(super) fn leave_lock(&mut self, cx: &mut Cx<'_>, key: Key, mq: &Arc<MessageQueue>, is_started: bool) {
-        if !self.needs_locks() {
+        if !self.config.orderly {
             return;
         }
         if is_started {
-            self.leaving.insert(key, Arc::clone(mq));
-        } else {
+            self.keep_lock(cx, key, Arc::clone(mq));
+        } else if !self.is_left(mq) {
             self.unlock(cx, [&**mq]);
         }
     }
 
+    /// Whether a handler still runs in the queue from before it was given up.
+    fn is_left(&self, mq: &MessageQueue) -> bool {
+        self.leaving.values().any(|leaving| *leaving.mq == *mq)
+    }
+
+    /// A handler runs in a queue that was given up: until it has ended no other may start, here or elsewhere,
+    /// and its lock is renewed.
+    pub(super) fn keep_lock(&mut self, cx: &mut Cx<'_>, key: Key, mq: Arc<MessageQueue>) {
+        self.leaving.insert(key, Leaving { mq, asked: None });
+        if self.needs_locks() {
+            self.lock_soon(cx);
+        }
+    }
+
+    /// Whether handlers that run have each their queue to themselves.
+    pub(super) fn are_alone(&self, running: impl IntoIterator<Item = Key>) -> bool {
+        let mut busy = BTreeSet::new();
+        running.into_iter().all(|key| {
+            let left = self.leaving.get(&key).map(|leaving| &leaving.mq);
+            left.or_else(|| self.queues.get(key).map(|queue| &queue.mq)).is_some_and(|mq| busy.insert(mq))
+        })
+    }
+
     /// A handler of a queue that was given up has ended.
     pub(super) fn handler_left(&mut self, cx: &mut Cx<'_>, key: Key) {
-        let Some(mq) = self.leaving.remove(&key) else { return };
+        let Some(Leaving { mq, .. }) = self.leaving.remove(&key) else { return };
         match self.owned.get(&mq).copied() {
             // It came back meanwhile, and may go on now.
             Some(own) => self.progressed(cx, own),
@@ -225,6 +281,9 @@ impl Consumer {
 
     /// Tells brokers that queues are free. Nobody waits for the answer: a lock that stays ends by itself.
     fn unlock<'q>(&self, cx: &mut Cx<'_>, queues: impl IntoIterator<Item = &'q MessageQueue>) {
+        if !self.needs_locks() {
+            return;
+        }
         let mut by_broker: BTreeMap<&BrokerName, BTreeSet<QueueName>> = BTreeMap::new();
         for queue in queues {
             by_broker.entry(&queue.broker).or_default().insert(name_of(queue));
@@ -242,9 +301,9 @@ impl Consumer {
     /// The consumer is about to leave: its queues are free, but for those whose handlers still run.
     pub(super) fn unlock_all(&self, cx: &mut Cx<'_>) {
         if self.needs_locks() {
-            let idle = self.queues.iter().filter(|(_, queue)| queue.lock.granted.is_some() && !queue.is_started());
-            let idle: Vec<Arc<MessageQueue>> = idle.map(|(_, queue)| Arc::clone(&queue.mq)).collect();
-            self.unlock(cx, idle.iter().map(|mq| &**mq));
+            let is_idle = |queue: &ProcessQueue| !queue.is_started() && !self.is_left(&queue.mq);
+            let held = self.queues.iter().map(|(_, queue)| queue).filter(|queue| queue.lock.granted.is_some());
+            self.unlock(cx, held.filter(|queue| is_idle(queue)).map(|queue| &*queue.mq));
         }
     }
 

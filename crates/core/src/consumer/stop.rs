@@ -38,6 +38,9 @@ impl Consumer {
         if started {
             self.wake_after(cx, ConsumerTimer::DrainDeadline, within.saturating_sub(RESERVE.min(within / 4)));
             self.phase = Phase::Stopping(op, Stopping::Handlers, StopReport::default());
+            if self.needs_locks() {
+                self.lock_soon(cx);
+            }
         } else {
             self.phase = Phase::Stopping(op, Stopping::Positions(0), StopReport::default());
         }

@@ -271,3 +271,62 @@ fn ord_09_a_queue_that_comes_back_waits_for_the_handler_of_before() {
     assert_eq!(world.succeed(), [0, 1], "the verdict came too late to count");
     assert!(world.requests(UNLOCK).iter().all(|seen| !String::from_utf8_lossy(seen.frame.body()).contains("\"T\"")));
 }
+
+#[test]
+fn ord_09_the_lock_is_renewed_while_a_handler_of_a_queue_that_moved_away_runs() {
+    let mut world = world_with(2);
+    world.start(config());
+    world.run(100);
+    let (_, delivery) = take(&mut world);
+    world.begin(delivery.ask, 1).expect("it is ours");
+    world.members.insert("10.0.0.0@first".into());
+    world.tell(RequestCode::NOTIFY_CONSUMER_IDS_CHANGED, &[("consumerGroup", "g")]);
+    world.run(1_000);
+    assert_renewed(&mut world);
+    world.answer(delivery.offered.into_iter().map(|offered| offered.ticket.succeed()).collect());
+    world.run(100);
+    let unlocked = world.requests(UNLOCK);
+    assert!(unlocked.iter().any(names_t), "its handler has ended");
+}
+
+#[test]
+fn ord_09_the_lock_is_renewed_while_a_stopping_consumer_waits_for_its_handler() {
+    let mut world = world_with(2);
+    let consumer = world.start(config());
+    world.run(100);
+    let (_, delivery) = take(&mut world);
+    world.begin(delivery.ask, 1).expect("it is ours");
+    let op = world.submit(Command::Consume(Consume::Stop { consumer, within: Duration::from_secs(300) }));
+    assert_renewed(&mut world);
+    world.answer(delivery.offered.into_iter().map(|offered| offered.ticket.succeed()).collect());
+    assert!(matches!(world.outcome(op), Outcome::Stopped(report) if report.unfinished_handlers == 0));
+    assert_eq!(position(&world), 1);
+}
+
+#[test]
+fn ord_01_the_renewal_is_not_put_off_by_queues_that_come() {
+    let mut world = world_with(2);
+    world.start(config());
+    world.run(19_000);
+    world.topics.insert("T".into(), 2);
+    world.store("T", 1, 1);
+    world.offsets.insert(("T".into(), 1), 0);
+    world.run(30_000);
+    assert_renewed(&mut world);
+}
+
+/// For two minutes the lock of a queue of T is asked for at least every 21 seconds.
+fn assert_renewed(world: &mut World) {
+    for _ in 0..6 {
+        let before = world.requests(LOCK).into_iter().filter(names_t).count();
+        world.run(21_000);
+        let after = world.requests(LOCK).into_iter().filter(names_t).count();
+        assert!(after > before, "the lock is renewed");
+    }
+}
+
+/// Whether a request for locks is about queue 0 of T.
+fn names_t(seen: &crate::world::Seen) -> bool {
+    let body = LockRequest::decode(seen.frame.body()).expect("a request for locks");
+    body.queues.iter().any(|queue| queue.topic == "T" && queue.queue_id == 0)
+}
