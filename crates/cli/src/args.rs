@@ -85,13 +85,13 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "EXPR", required_unless_present = "sql")]
     pub(crate) tags: Option<String>,
     /// The message's tag [default: a message without a tag]
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, value_name = "TAG", conflicts_with = "sql")]
     pub(crate) tag: Option<String>,
-    /// SQL92 expression over the message's properties (not available yet)
-    #[arg(long, value_name = "EXPR")]
+    /// SQL92 expression over the message's properties, such as `price > 5 AND region IN ('eu', 'us')`
+    #[arg(long, value_name = "EXPR", conflicts_with = "tags")]
     pub(crate) sql: Option<String>,
-    /// The message's properties as a JSON object of strings, for --sql (not available yet)
-    #[arg(long, value_name = "JSON")]
+    /// The message's properties as a JSON object of strings, for --sql [default: a message without properties]
+    #[arg(long, value_name = "JSON", requires = "sql")]
     pub(crate) properties: Option<String>,
 }
 

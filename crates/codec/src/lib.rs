@@ -25,7 +25,7 @@
 //!   written; [`FrameWriter`] builds them.
 //! - [`request`] and [`reply`] hold the typed headers, [`codes`] the numbers, [`header`] what lies below both.
 //! - [`body`], [`json`] and [`message`] read and write what frames carry.
-//! - [`ids`], [`names`], [`tags`], [`crc`] and [`sign`] are the small rules around them.
+//! - [`ids`], [`names`], [`tags`], [`filter`], [`crc`] and [`sign`] are the small rules around them.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
@@ -41,6 +41,7 @@ pub mod crc;
 pub mod decoder;
 pub mod encoder;
 pub mod error;
+pub mod filter;
 pub mod frame;
 pub mod hash;
 pub mod header;

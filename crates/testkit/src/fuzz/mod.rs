@@ -12,6 +12,7 @@ mod json_body;
 mod message_batch;
 mod properties;
 mod route_body;
+mod sql_filter;
 
 pub use frame_stream::frame_stream;
 pub use header::{binary_header, json_header};
@@ -19,6 +20,7 @@ pub use json_body::json_body;
 pub use message_batch::message_batch;
 pub use properties::properties;
 pub use route_body::route_body;
+pub use sql_filter::sql_filter;
 
 /// A fuzz target's name and body.
 pub type Target = (&'static str, fn(&[u8]));
@@ -32,4 +34,5 @@ pub const TARGETS: &[Target] = &[
     ("message_batch", message_batch),
     ("properties", properties),
     ("route_body", route_body),
+    ("sql_filter", sql_filter),
 ];
