@@ -22,9 +22,6 @@ pub(crate) const SKIPPED: &[(RequestCode, &str)] = &[
     (RequestCode::GET_ALL_TOPIC_LIST_FROM_NAMESERVER, "the recorded broker has topics of other runs"),
 ];
 
-/// A group that filters by SQL92, which the embedded broker refuses as a broker without property filters does.
-const SQL_GROUP: &str = "scn_sg";
-
 /// A queue of a topic.
 pub(crate) type Queue = (String, i32);
 
@@ -60,11 +57,6 @@ impl Exchange {
         let code = self.request.request_code();
         if let Some((_, why)) = SKIPPED.iter().find(|(skipped, _)| *skipped == code) {
             return Some(why);
-        }
-        let text = String::from_utf8_lossy(self.request.body());
-        let group = self.request.field("consumerGroup");
-        if group.as_deref() == Some(SQL_GROUP) || text.contains("SQL92") {
-            return Some("SQL92 filters are refused");
         }
         self.half_message().map(|_| "transactions are refused")
     }

@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use rocketry_codec::codes::{Language, Version};
+use rocketry_codec::filter::SqlExpression;
 use rocketry_machine::{ConnId, Moment};
 
 /// A client that sends no heartbeat for longer is dropped.
@@ -67,6 +68,8 @@ pub(crate) struct Subscription {
     pub(crate) expression_type: Arc<str>,
     pub(crate) tags: Vec<Arc<str>>,
     pub(crate) codes: Vec<i32>,
+    /// The compiled expression of a type other than tags; nothing where it did not compile.
+    pub(crate) sql: Option<Arc<SqlExpression>>,
     pub(crate) version: i64,
 }
 
@@ -251,6 +254,7 @@ mod tests {
             expression_type: "TAG".into(),
             tags: Vec::new(),
             codes: Vec::new(),
+            sql: None,
             version,
         };
         Some(topics.iter().map(|(topic, version)| ((*topic).into(), subscription(*version))).collect())

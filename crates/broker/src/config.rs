@@ -50,6 +50,8 @@ pub struct BrokerConfig {
     pub trace_on: bool,
     /// The delays of levels 1, 2, ... Default Apache's 18 levels, 1 s to 2 h.
     pub delay_levels: DelayLevels,
+    /// Whether subscriptions may filter by SQL92 over properties. Default true; Apache's `enablePropertyFilter` is off.
+    pub property_filter: bool,
     /// Whether a pull without news may wait. Off, it waits one second. Default true.
     pub long_polling: bool,
     /// How often waiting pulls are looked over for timeouts and for news that no filter admitted. Default 5 s.
@@ -85,6 +87,7 @@ impl BrokerConfig {
             region: "DefaultRegion".into(),
             trace_on: true,
             delay_levels: DelayLevels::standard(),
+            property_filter: true,
             long_polling: true,
             hold_scan: Duration::from_secs(5),
             register_period: Duration::from_secs(30),

@@ -66,6 +66,7 @@ mod hold;
 mod locks;
 mod log;
 mod machines;
+mod matcher;
 mod membership;
 mod names;
 mod offsets;

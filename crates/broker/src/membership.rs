@@ -10,6 +10,7 @@ use rocketry_codec::body::JsonBody;
 use rocketry_codec::body::assignment::ConsumerList;
 use rocketry_codec::body::heartbeat::{self, CheckClient, ConsumerData, HeartbeatData};
 use rocketry_codec::codes::ResponseCode;
+use rocketry_codec::filter::{self, SqlExpression};
 use rocketry_codec::reply::HeartbeatReply;
 use rocketry_codec::request::{GetConsumerListByGroup, NotifyConsumerIdsChanged, UnregisterClient};
 use rocketry_machine::ConnId;
@@ -97,13 +98,26 @@ fn kind(consumer: &ConsumerData) -> GroupKind {
 fn subscription(wanted: &heartbeat::Subscription, now: i64) -> (Arc<str>, Subscription) {
     let subscription = Subscription {
         expression: wanted.expression.as_str().into(),
-        by_tag: matches!(&*wanted.expression_type, "" | "TAG"),
+        by_tag: filter::is_tag_type(Some(&wanted.expression_type)),
         expression_type: wanted.expression_type.as_str().into(),
         tags: wanted.tags.iter().map(|tag| tag.as_str().into()).collect(),
         codes: wanted.tag_codes.iter().copied().collect(),
+        sql: compile(wanted).ok().flatten(),
         version: if wanted.version_ms == 0 { now } else { wanted.version_ms },
     };
     (wanted.topic.as_str().into(), subscription)
+}
+
+/// The compiled expression of a subscription that is not by tags.
+fn compile(wanted: &heartbeat::Subscription) -> Result<Option<Arc<SqlExpression>>, String> {
+    match &*wanted.expression_type {
+        kind if filter::is_tag_type(Some(kind)) => Ok(None),
+        filter::SQL92 => match SqlExpression::parse(&wanted.expression) {
+            Ok(expression) => Ok(Some(Arc::new(expression))),
+            Err(error) => Err(format!("{error}")),
+        },
+        kind => Err(format!("the type {kind} is not known")),
+    }
 }
 
 /// UNREGISTER_CLIENT: the connection leaves the groups; always a success.
@@ -140,18 +154,21 @@ pub(crate) fn list(state: &State, shell: &mut Shell, call: &Call<'_>) {
     shell.respond_body(call.to, ConsumerList { members }.encode());
 }
 
-/// CHECK_CLIENT_CONFIG: tags are always understood, other expressions never.
-pub(crate) fn check_config(shell: &mut Shell, call: &Call<'_>) {
+/// CHECK_CLIENT_CONFIG: tags are always understood, SQL92 where properties may filter and the expression compiles.
+pub(crate) fn check_config(state: &State, shell: &mut Shell, call: &Call<'_>) {
     let subscription = match CheckClient::decode(call.frame.body()) {
         Ok(check) => check.subscription,
         Err(error) => return shell.malformed(call.to, error),
     };
-    if matches!(&*subscription.expression_type, "" | "TAG") {
-        return shell.respond_ok(call.to);
-    }
     let kind = &subscription.expression_type;
-    let remark = format!("The broker does not support consumer to filter message by {kind}");
-    shell.refuse(call.to, ResponseCode::SYSTEM_ERROR, &remark);
+    if !filter::is_tag_type(Some(kind)) && !state.config.property_filter {
+        let remark = format!("The broker does not support consumer to filter message by {kind}");
+        return shell.refuse(call.to, ResponseCode::SYSTEM_ERROR, &remark);
+    }
+    match compile(&subscription) {
+        Ok(_) => shell.respond_ok(call.to),
+        Err(remark) => shell.refuse(call.to, ResponseCode::SUBSCRIPTION_PARSE_FAILED, &remark),
+    }
 }
 
 /// A connection is gone: the members that it leaves behind are told.
@@ -319,6 +336,35 @@ mod tests {
     }
 
     #[test]
+    fn pulls_go_by_the_compiled_expression_of_the_heartbeat() {
+        let mut world = World::new();
+        let client = world.connect();
+        world.send(client, "T", 0, &text(&[("a", "5")]), "five");
+        world.send(client, "T", 0, &text(&[("a", "6")]), "six");
+        let request = |version| PullMessage {
+            sys_flag: 0,
+            sub_version: version,
+            subscription: None,
+            expression_type: Some("SQL92".into()),
+            ..pull("g", "T", 0, 0)
+        };
+        let sql = |version, expression: &str| heartbeat::Subscription {
+            expression_type: "SQL92".into(),
+            expression: expression.into(),
+            ..wants("T", version, &[])
+        };
+        beat(&mut world, client, &data("a", "g", vec![sql(1, "a > 5")]));
+        world.take(client);
+        assert_eq!(bodies(&world.ask(client, &request(1), "")), ["six"]);
+        beat(&mut world, client, &data("a", "g", vec![sql(2, "a <= 5")]));
+        assert_eq!(bodies(&world.ask(client, &request(2), "")), ["five"]);
+        beat(&mut world, client, &data("a", "g", vec![sql(3, "a <=")]));
+        assert_eq!(world.ask(client, &request(3), "").code(), 27, "it does not compile");
+        beat(&mut world, client, &data("a", "g", vec![wants("T", 4, &[])]));
+        assert_eq!(bodies(&world.ask(client, &request(4), "")), ["five", "six"]);
+    }
+
+    #[test]
     fn fingerprints_say_whether_subscriptions_changed() {
         let mut world = World::new();
         let client = world.connect();
@@ -341,7 +387,20 @@ mod tests {
         let mut check = CheckClient { group: "g".into(), subscription: wants("T", 1, &[]), ..CheckClient::default() };
         assert_eq!(world.ask(client, &CheckClientConfig::default(), check.encode()).code(), 0);
         check.subscription.expression_type = "SQL92".into();
-        assert_eq!(world.ask(client, &CheckClientConfig::default(), check.encode()).code(), 1);
+        check.subscription.expression = "a > 5".into();
+        assert_eq!(world.ask(client, &CheckClientConfig::default(), check.encode()).code(), 0);
+        check.subscription.expression = "a > 5 AND".into();
+        let refused = world.ask(client, &CheckClientConfig::default(), check.encode());
+        assert_eq!(refused.code(), 23);
+        assert!(refused.remark().is_some_and(|remark| remark.contains("at position 9")), "{refused:?}");
+        check.subscription.expression_type = "SQL99".into();
+        assert_eq!(world.ask(client, &CheckClientConfig::default(), check.encode()).code(), 23);
+        let mut world = World::with(|config| config.property_filter = false);
+        let client = world.connect();
+        check.subscription.expression_type = "SQL92".into();
+        let refused = world.ask(client, &CheckClientConfig::default(), check.encode());
+        let remark = "The broker does not support consumer to filter message by SQL92";
+        assert_eq!((refused.code(), refused.remark().as_deref()), (1, Some(remark)));
         assert_eq!(world.ask(client, &Heartbeat::default(), "nonsense").code(), 1);
     }
 }

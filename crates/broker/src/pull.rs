@@ -8,7 +8,6 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
@@ -16,20 +15,19 @@ use bytes::Bytes;
 use rocketry_codec::codes::ResponseCode;
 use rocketry_codec::reply::PullMessageReply;
 use rocketry_codec::request::PullMessage;
-use rocketry_codec::tags::{self, TagExpression};
+use rocketry_codec::tags;
 use rocketry_machine::UnixMillis;
 
 use crate::config::perm;
 use crate::hold::Held;
+use crate::matcher::{self, Matcher, matcher_of};
 use crate::shell::{Call, FAQ, ReplyTo, Shell, Timer};
 use crate::state::State;
-use crate::store::{Filter, Read, ReadStatus, Want};
+use crate::store::{Read, ReadStatus, Want};
 use crate::topics::TopicId;
 
 /// How long a pull waits when long polling is switched off, and how often waiting pulls are looked over then.
 const SHORT_POLLING: Duration = Duration::from_secs(1);
-
-const PARSE_FAILED: &str = "parse the consumer's subscription failed";
 
 /// Bits of a pull's `sysFlag`.
 mod flag {
@@ -68,13 +66,6 @@ pub(crate) struct Parked {
     expression_type: Option<Box<str>>,
     version: i64,
     matcher: Matcher,
-}
-
-/// Which messages a pull wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Matcher {
-    All,
-    Codes(Vec<i32>),
 }
 
 /// Why a pull is refused.
@@ -168,31 +159,11 @@ fn check(state: &mut State, wall: UnixMillis, args: &Args<'_>) -> Result<Admitte
     };
     let topic_flag = topic.config.sys_flag;
     let matcher = if args.sys_flag & flag::SUBSCRIPTION != 0 {
-        matcher_of(args.subscription.unwrap_or_default(), args.expression_type)?
+        matcher_of(args.subscription.unwrap_or_default(), args.expression_type, state.config.property_filter)?
     } else {
         matcher_of_heartbeat(state, args, broadcast_enable)?
     };
     Ok(Admitted { topic: id, queue, topic_flag, group_flag, matcher })
-}
-
-/// What a pull or pop wants that brings its subscription along.
-pub(crate) fn matcher_of(expression: &str, kind: Option<&str>) -> Result<Matcher, Refusal> {
-    if !is_tag_type(kind) {
-        if expression.is_empty() {
-            return Err(Refusal::new(ResponseCode::SUBSCRIPTION_PARSE_FAILED, PARSE_FAILED));
-        }
-        return Err(unsupported_filter(kind));
-    }
-    if matches!(expression, "" | tags::ALL) {
-        return Ok(Matcher::All);
-    }
-    match TagExpression::parse(expression) {
-        Ok(parsed) => Ok(Matcher::Codes(parsed.codes().to_vec())),
-        // Java's split drops empty pieces at the end: nothing but separators is an error, blanks between them are not,
-        // and match nothing.
-        Err(_) if expression.split("||").any(|piece| !piece.is_empty()) => Ok(Matcher::Codes(Vec::new())),
-        Err(_) => Err(Refusal::new(ResponseCode::SUBSCRIPTION_PARSE_FAILED, PARSE_FAILED)),
-    }
 }
 
 /// What a pull wants whose subscription is known from heartbeats.
@@ -213,25 +184,14 @@ fn matcher_of_heartbeat(state: &State, args: &Args<'_>, broadcast_enable: bool) 
         let remark = "the consumer's subscription not latest";
         return Err(Refusal::new(ResponseCode::SUBSCRIPTION_NOT_LATEST, remark));
     }
-    if !is_tag_type(Some(&subscription.expression_type)) {
-        return Err(unsupported_filter(args.expression_type));
+    if !subscription.by_tag {
+        return matcher::of_compiled(subscription.sql.as_ref(), args.expression_type, state.config.property_filter);
     }
     if &*subscription.expression == tags::ALL {
         return Ok(Matcher::All);
     }
     // The codes are taken as sent, as Apache does.
     Ok(Matcher::Codes(subscription.codes.clone()))
-}
-
-/// Without property filters the answer is Apache's of `enablePropertyFilter=false`.
-fn unsupported_filter(kind: Option<&str>) -> Refusal {
-    let kind = kind.unwrap_or("SQL92");
-    let remark = format!("The broker does not support consumer to filter message by {kind}");
-    Refusal::new(ResponseCode::SYSTEM_ERROR, remark)
-}
-
-fn is_tag_type(kind: Option<&str>) -> bool {
-    matches!(kind, None | Some("" | "TAG"))
 }
 
 /// Reads what the pull asks for; a pending reset goes first.
@@ -371,15 +331,6 @@ impl Parked {
     }
 }
 
-impl Matcher {
-    pub(crate) fn filter(&self) -> Filter<'_> {
-        match self {
-            Self::All => Filter::All,
-            Self::Codes(codes) => Filter::Codes(codes),
-        }
-    }
-}
-
 impl Refusal {
     pub(crate) fn new(code: ResponseCode, remark: impl Into<Cow<'static, str>>) -> Self {
         Self { code, forbidden: None, remark: remark.into() }
@@ -442,8 +393,17 @@ mod tests {
         assert_eq!(code(PullMessage { sys_flag: 0, ..pull("g", "T", 0, 0) }), (24, None));
         assert_eq!(code(PullMessage { subscription: Some("||".into()), ..pull("g", "T", 0, 0) }), (23, None));
         let sql = PullMessage { expression_type: Some("SQL92".into()), ..pull("g", "T", 0, 0) };
-        assert_eq!(code(PullMessage { subscription: Some("a > 1".into()), ..sql.clone() }), (1, None));
-        assert_eq!(code(PullMessage { subscription: None, ..sql }), (23, None));
+        assert_eq!(code(PullMessage { subscription: Some("a > 1".into()), ..sql.clone() }), (19, None));
+        assert_eq!(code(PullMessage { subscription: Some("a >".into()), ..sql.clone() }), (23, None));
+        assert_eq!(code(PullMessage { subscription: None, ..sql.clone() }), (23, None));
+        let mut world = World::with(|config| {
+            config.property_filter = false;
+            config.topics.push(crate::config::TopicSpec::new("T", 4));
+        });
+        let client = world.connect();
+        let frame = world.ask(client, &PullMessage { subscription: Some("a > 1".into()), ..sql }, "");
+        let remark = "The broker does not support consumer to filter message by SQL92";
+        assert_eq!((frame.code(), frame.remark().as_deref()), (1, Some(remark)));
     }
 
     #[test]
@@ -476,6 +436,29 @@ mod tests {
         assert_eq!(bodies(&world.ask(client, &with("*"), "")), ["Aa", "BB", "C", "none"]);
         assert_eq!(status(&world.ask(client, &with("X"), "")), (20, "NO_MATCHED_MESSAGE".into(), Some(4)));
         assert_eq!(status(&world.ask(client, &with(" || "), "")), (20, "NO_MATCHED_MESSAGE".into(), Some(4)));
+    }
+
+    #[test]
+    fn sql_filters_by_properties_and_wakes_for_what_it_admits() {
+        let (mut world, client) = world();
+        for price in ["4", "6", "x", "7"] {
+            world.send(client, "T", 0, &properties(&[("price", price)]), price);
+        }
+        let with = |expression: &'static str, offset| PullMessage {
+            subscription: Some(expression.into()),
+            expression_type: Some("SQL92".into()),
+            ..long_pull("g", "T", 0, offset)
+        };
+        assert_eq!(bodies(&world.ask(client, &with("price > 5", 0), "")), ["6", "7"]);
+        assert_eq!(bodies(&world.ask(client, &with("price IN ('x', '4')", 0), "")), ["4", "x"]);
+        let none = status(&world.ask(client, &with("colour IS NOT NULL", 0), ""));
+        assert_eq!(none, (20, "NO_MATCHED_MESSAGE".into(), Some(4)));
+        assert!(world.call(client, &with("price = 9", 4), "").is_none());
+        let producer = world.connect();
+        world.send(producer, "T", 0, &properties(&[("price", "8")]), "8");
+        assert!(world.take(client).is_empty());
+        world.send(producer, "T", 0, &properties(&[("price", "9")]), "9");
+        assert_eq!(bodies(&world.take(client)[0]), ["9"]);
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl State {
             RequestCode::GET_EARLIEST_MSG_STORETIME => positions::earliest(self, shell, call),
             RequestCode::HEART_BEAT => membership::heartbeat(self, shell, call),
             RequestCode::UNREGISTER_CLIENT => membership::unregister(self, shell, call),
-            RequestCode::CHECK_CLIENT_CONFIG => membership::check_config(shell, call),
+            RequestCode::CHECK_CLIENT_CONFIG => membership::check_config(self, shell, call),
             RequestCode::GET_CONSUMER_LIST_BY_GROUP => membership::list(self, shell, call),
             RequestCode::LOCK_BATCH_MQ => queue_locks::lock(self, shell, call),
             RequestCode::UNLOCK_BATCH_MQ => queue_locks::unlock(self, shell, call),

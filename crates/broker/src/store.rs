@@ -7,7 +7,8 @@
 use alloc::vec::Vec;
 
 use bytes::{Bytes, BytesMut};
-use rocketry_codec::message::StoredMessage;
+use rocketry_codec::filter::SqlExpression;
+use rocketry_codec::message::{StoredMessage, record_properties};
 use rocketry_machine::Now;
 
 use crate::config::BrokerConfig;
@@ -42,12 +43,18 @@ pub(crate) enum Filter<'a> {
     All,
     /// Those whose tag hash is among these.
     Codes(&'a [i32]),
+    /// Those whose properties make this true.
+    Sql(&'a SqlExpression),
 }
 
 impl Filter<'_> {
-    pub(crate) fn admits(&self, code: i64) -> bool {
+    /// Whether a message with this tag hash passes; its record is looked into only where properties matter.
+    pub(crate) fn admits<'r>(&self, code: i64, record: impl FnOnce() -> Option<&'r [u8]>) -> bool {
         match self {
             Self::All => true,
+            Self::Sql(expression) => record()
+                .and_then(|record| record_properties(record).ok())
+                .is_some_and(|properties| expression.evaluate(|name| properties.get(name)) == Ok(Some(true))),
             // The index holds the hash sign-extended; only its low half is compared, as Apache does.
             #[expect(clippy::cast_possible_truncation)]
             Self::Codes(codes) => codes.contains(&(code as i32)),
@@ -196,19 +203,21 @@ impl Store {
     fn collect(&self, queue: &Queue, offset: u64, want: Want, filter: Filter<'_>) -> (usize, Bytes) {
         let scan = SCAN_ENTRIES.max(want.messages);
         let (mut examined, mut messages, mut bytes) = (0, 0, 0usize);
+        let mut found = Vec::new();
         for entry in queue.from(offset).take(scan) {
             let size = entry.size as usize;
             if messages > 0 && (messages >= want.messages || bytes + size > want.bytes) {
                 break;
             }
             examined += 1;
-            if filter.admits(entry.code) {
+            if self.admits(filter, entry) {
                 messages += 1;
                 bytes += size;
+                found.push(entry);
             }
         }
         let mut body = BytesMut::with_capacity(bytes);
-        for entry in queue.from(offset).take(examined).filter(|entry| filter.admits(entry.code)) {
+        for entry in found {
             if let Some(record) = self.log.get(entry.offset, entry.size) {
                 body.extend_from_slice(record);
             }
@@ -219,7 +228,11 @@ impl Store {
     /// Whether a queue has a message at `offset` or later that the filter admits, among those that one read examines.
     pub(crate) fn has_match(&self, topic: TopicId, queue: u32, offset: i64, filter: Filter<'_>) -> bool {
         let Some(queue) = self.topics.get(topic).and_then(|topic| topic.queue(queue)) else { return false };
-        queue.from(offset.max(0).unsigned_abs()).take(SCAN_ENTRIES).any(|entry| filter.admits(entry.code))
+        queue.from(offset.max(0).unsigned_abs()).take(SCAN_ENTRIES).any(|entry| self.admits(filter, entry))
+    }
+
+    fn admits(&self, filter: Filter<'_>, entry: &Entry) -> bool {
+        filter.admits(entry.code, || self.log.get(entry.offset, entry.size))
     }
 
     /// The maximum offset of a queue.
@@ -433,9 +446,9 @@ mod tests {
     #[test]
     fn codes_compare_their_low_half() {
         let negative = i64::from(-7);
-        assert!(Filter::Codes(&[-7]).admits(negative));
-        assert!(!Filter::Codes(&[]).admits(0));
-        assert!(Filter::Codes(&[0]).admits(0));
+        assert!(Filter::Codes(&[-7]).admits(negative, || None));
+        assert!(!Filter::Codes(&[]).admits(0, || None));
+        assert!(Filter::Codes(&[0]).admits(0, || None));
     }
 
     #[test]

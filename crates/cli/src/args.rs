@@ -91,7 +91,7 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "EXPR", conflicts_with = "tags")]
     pub(crate) sql: Option<String>,
     /// The message's properties as a JSON object of strings, for --sql [default: a message without properties]
-    #[arg(long, value_name = "JSON", requires = "sql")]
+    #[arg(long, value_name = "JSON", conflicts_with = "tags")]
     pub(crate) properties: Option<String>,
 }
 

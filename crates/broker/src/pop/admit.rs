@@ -9,7 +9,8 @@ use rocketry_codec::request::PopMessage;
 use rocketry_machine::{Moment, UnixMillis};
 
 use crate::config::perm;
-use crate::pull::{Matcher, Refusal, matcher_of};
+use crate::matcher::{Matcher, matcher_of};
+use crate::pull::Refusal;
 use crate::shell::{Call, FAQ, ReplyTo, Shell};
 use crate::state::State;
 
@@ -57,7 +58,9 @@ pub(super) fn pop(state: &mut State, wall: UnixMillis, call: &Call<'_>, pop: &Po
     }
     place(state, wall, call, &pop.consumer_group, &pop.topic, pop.queue_id)?;
     let expression = pop.expression.as_deref().filter(|expression| !expression.is_empty());
-    let matcher = expression.map_or(Ok(Matcher::All), |text| matcher_of(text, pop.expression_type.as_deref()))?;
+    let matcher = expression.map_or(Ok(Matcher::All), |text| {
+        matcher_of(text, pop.expression_type.as_deref(), state.config.property_filter)
+    })?;
     Ok(Args {
         to: call.to,
         group: (&*pop.consumer_group).into(),

@@ -17,7 +17,7 @@ use rocketry_codec::reply::{NotificationReply, PollingInfoReply};
 use rocketry_codec::request::{Notification, PeekMessage, PollingInfo, PopMessage};
 use rocketry_machine::{ConnId, Moment};
 
-use crate::pull::Matcher;
+use crate::matcher::Matcher;
 use crate::shell::{Call, ReplyTo, Shell, Timer};
 use crate::state::State;
 use crate::topics::TopicId;

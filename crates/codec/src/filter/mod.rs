@@ -106,6 +106,9 @@ impl PartialEq for SqlExpression {
     }
 }
 
+/// No number of an expression is NaN.
+impl Eq for SqlExpression {}
+
 /// The expression with every operand in parentheses; [`SqlExpression::as_str`] is what was written.
 impl fmt::Display for SqlExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

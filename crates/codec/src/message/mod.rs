@@ -10,6 +10,7 @@ mod batch;
 mod decode;
 mod encode;
 mod layout;
+mod peek;
 mod properties;
 pub mod property_names;
 mod sysflag;
@@ -18,6 +19,7 @@ pub use batch::{BatchEncoder, BatchRecord, BatchRecords, InnerBatch};
 pub use decode::{BadMessage, CrcCheck, Messages, StoredMessage};
 pub use encode::{StoredRecord, TooLong};
 pub use layout::{MAX_TOPIC_LEN_V1, RecordVersion};
+pub use peek::record_properties;
 pub use properties::{
     MAX_PROPERTIES_LEN, NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR, Properties, PropertiesIter, PropertiesView,
     PropertyError,
