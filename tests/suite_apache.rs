@@ -44,6 +44,8 @@ fn main() -> ExitCode {
     on_the_newest(&mut cases);
     in_order(&mut cases);
     broadcasting(&mut cases);
+    transactions::<TokioRt>(&mut cases);
+    transactions::<SmolRt>(&mut cases);
     cases.push(Case::new("lite_consumers_of_java_and_ours_take_turns_tokio", lite_turns::<TokioRt>));
     cases.push(Case::new("lite_consumers_of_java_and_ours_take_turns_smol", lite_turns::<SmolRt>).only_long());
     lite::<TokioRt>(&mut cases);
@@ -87,6 +89,29 @@ fn broadcasting(cases: &mut Vec<Case>) {
         play!(cases, SmolRt, version, Encoding::Binary, everybody_hears_everything_and_goes_on_after_a_restart);
         for case in cases.split_off(first) {
             cases.push(if version == NEWEST { case } else { case.only_long() });
+        }
+    }
+}
+
+fn transactions<R: Rt>(cases: &mut Vec<Case>) {
+    for version in ApacheVersion::ALL {
+        let runtime = R::NAME;
+        let often = version == NEWEST;
+        let mut add = |case: Case| cases.push(if often { case } else { case.only_long() });
+        add(Case::new(format!("commits_arrive_and_rollbacks_do_not_on_{version}_{runtime}"), move |ctx| {
+            let apache = ctx.apache(version)?;
+            let env = environment::<R>(ctx, &apache);
+            R::run(env.within(LIMIT.as_secs(), scenario::commits_arrive_and_rollbacks_do_not(&env)))
+        }));
+        // 4.2.0 stores half messages but never asks about them.
+        if version != ApacheVersion::V4_2_0 {
+            add(Case::new(format!("a_forgotten_transaction_is_asked_about_on_{version}_{runtime}"), move |_| {
+                let often =
+                    BrokerOptions::default().set("transactionCheckInterval", 2_000).set("transactionTimeOut", 500);
+                let apache = Apache::start(version, &often)?;
+                let env = Env::<R>::new(apache.name_server(), apache.broker(0), "t");
+                R::run(env.within(LIMIT.as_secs(), scenario::a_forgotten_transaction_is_asked_about(&env)))
+            }));
         }
     }
 }

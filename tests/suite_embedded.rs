@@ -27,6 +27,8 @@ fn machine(address: SocketAddr) -> impl FnOnce(Now, Seed) -> Embedded {
         let mut broker = BrokerConfig::new(address);
         // Redeliveries and delays are as they are, only sooner.
         broker.delay_levels = DelayLevels::new(vec![Duration::from_millis(50); 18]);
+        broker.transaction_timeout = Duration::from_millis(100);
+        broker.transaction_check_interval = Duration::from_millis(200);
         Embedded::new(NameServerConfig::new(), broker, seed, now)
     }
 }
@@ -99,6 +101,8 @@ suite! {
     oneway_arrives,
     a_failed_handler_sees_its_message_again,
     order_is_kept_when_a_member_leaves,
+    commits_arrive_and_rollbacks_do_not,
+    a_forgotten_transaction_is_asked_about,
     everybody_hears_everything_and_goes_on_after_a_restart,
     a_panic_means_retry,
     a_cancelled_handler_means_retry,

@@ -11,3 +11,4 @@ mod positions;
 mod random;
 mod redelivery;
 mod trace;
+mod transactions;

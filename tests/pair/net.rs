@@ -100,6 +100,8 @@ pub struct Member {
     pub waiting: VecDeque<Delivery>,
     pub holds: bool,
     pub notices: Vec<Notice>,
+    /// Questions about its transactions.
+    pub checks: Vec<rocketry_core::TransactionCheck>,
     /// Positions that it keeps for its broadcasting consumers.
     pub kept: BTreeMap<rocketry_core::MessageQueue, i64>,
     pub sent: BTreeMap<i32, usize>,
@@ -256,6 +258,7 @@ impl Net {
             waiting: VecDeque::new(),
             holds: false,
             notices: Vec::new(),
+            checks: Vec::new(),
             kept: BTreeMap::new(),
             sent: BTreeMap::new(),
             done: BTreeMap::new(),
@@ -394,6 +397,7 @@ impl Net {
                     self.members[at].waiting.push_back(delivery);
                 }
                 Output::Event(Event::Ask(Ask::SetAside(_))) => {}
+                Output::Event(Event::Ask(Ask::CheckTransaction(check))) => self.members[at].checks.push(check),
                 Output::Event(Event::Ask(Ask::LoadOffsets(load))) => {
                     let (now, one) = (self.now(), &mut self.members[at]);
                     one.client.answer(now, Answer::Loaded(load.task, Ok(one.kept.clone()))).expect("it was asked");

@@ -52,6 +52,14 @@ pub struct BrokerConfig {
     pub delay_levels: DelayLevels,
     /// Whether subscriptions may filter by SQL92 over properties. Default true; Apache's `enablePropertyFilter` is off.
     pub property_filter: bool,
+    /// Whether half messages are refused. Default false.
+    pub reject_transactions: bool,
+    /// How often half messages are looked at that nobody has ended. Default 30 s.
+    pub transaction_check_interval: Duration,
+    /// How old such a half message must be before its producer is asked. Default 6 s.
+    pub transaction_timeout: Duration,
+    /// How often a producer is asked about one half message before it is put aside. Default 15.
+    pub transaction_checks: u32,
     /// Whether a pull without news may wait. Off, it waits one second. Default true.
     pub long_polling: bool,
     /// How often waiting pulls are looked over for timeouts and for news that no filter admitted. Default 5 s.
@@ -88,6 +96,10 @@ impl BrokerConfig {
             trace_on: true,
             delay_levels: DelayLevels::standard(),
             property_filter: true,
+            reject_transactions: false,
+            transaction_check_interval: Duration::from_secs(30),
+            transaction_timeout: Duration::from_secs(6),
+            transaction_checks: 15,
             long_polling: true,
             hold_scan: Duration::from_secs(5),
             register_period: Duration::from_secs(30),

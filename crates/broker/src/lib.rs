@@ -87,6 +87,7 @@ mod store;
 #[cfg(test)]
 mod testing;
 mod topics;
+mod transactions;
 
 pub use config::{BrokerConfig, BrokerLimits, DelayLevels, NameServerConfig, NameServerLimits, TopicSpec};
 pub use event::Event;

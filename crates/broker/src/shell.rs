@@ -61,6 +61,8 @@ pub(crate) enum Timer {
     Hold,
     /// Deliver the delayed messages of a level.
     Delay(u8),
+    /// Look at half messages that are open.
+    Transactions,
     /// Tell the name servers that the broker lives.
     Register,
     /// Connect to a name server again, or give up an attempt.
@@ -79,6 +81,7 @@ impl TimerKey for Timer {
             Self::Wake => "news for waiting pulls",
             Self::Hold => "scan of waiting pulls",
             Self::Delay(_) => "delayed messages",
+            Self::Transactions => "open half messages",
             Self::Register => "registration at name servers",
             Self::Link(_) => "connection to a name server",
             Self::Pop => "popped messages and waiting pops",

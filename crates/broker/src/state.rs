@@ -27,7 +27,8 @@ use crate::registrar::Registrar;
 use crate::shell::{Call, ReplyTo, Shell, Timer};
 use crate::store::Store;
 use crate::topics::{TopicConfig, TopicId, Version};
-use crate::{admin, membership, pop, positions, properties, pull, queue_locks, retry, schedule, send};
+use crate::transactions::Transactions;
+use crate::{admin, membership, pop, positions, properties, pull, queue_locks, retry, schedule, send, transactions};
 
 /// Everything that a broker knows.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub(crate) struct State {
     pub(crate) pop: Pop,
     pub(crate) registrar: Registrar,
     pub(crate) schedule_topic: TopicId,
+    pub(crate) transactions: Transactions,
+    pub(crate) half_topic: TopicId,
     pub(crate) rng: Prng,
     /// The store refused its last message for want of room.
     pub(crate) full: bool,
@@ -60,6 +63,7 @@ impl State {
         let levels = u32::from(config.delay_levels.highest());
         let schedule_topic =
             store.topics.put_own(now.wall, topic::SCHEDULE, TopicConfig::new(levels, perm::READ_WRITE));
+        let half_topic = store.topics.put_own(now.wall, transactions::HALF, TopicConfig::new(1, perm::READ_WRITE));
         let mut rng = seed.stream("broker");
         let mut state = Self {
             groups: Groups::new(config.auto_create_groups, config.limits.groups),
@@ -82,6 +86,8 @@ impl State {
             ),
             rng,
             schedule_topic,
+            transactions: Transactions::default(),
+            half_topic,
             store,
             config,
         };
@@ -120,6 +126,7 @@ impl State {
                 send::handle(self, shell, call);
             }
             RequestCode::PULL_MESSAGE | RequestCode::LITE_PULL_MESSAGE => pull::handle(self, shell, call),
+            RequestCode::END_TRANSACTION => transactions::end(self, shell, call),
             RequestCode::CONSUMER_SEND_MSG_BACK => retry::send_back(self, shell, call),
             RequestCode::QUERY_CONSUMER_OFFSET => positions::query(self, shell, call),
             RequestCode::UPDATE_CONSUMER_OFFSET => positions::update(self, shell, call),
@@ -169,6 +176,7 @@ impl State {
             }
             Timer::Pop => pop::on_timer(self, shell),
             Timer::Hold => pull::on_scan(self, shell),
+            Timer::Transactions => transactions::on_check(self, shell),
             Timer::Delay(level) => schedule::on_level(self, shell, level),
             Timer::Register => self.registrar.on_period(&self.config, &self.store.topics, shell),
             Timer::Link(link) => self.registrar.on_link_timer(shell, link),

@@ -28,6 +28,8 @@ pub struct Counters {
     pub connects: u64,
     /// Notices that were dropped because nobody polled them.
     pub notices_dropped: u64,
+    /// Questions about transactions that no producer here could be asked.
+    pub checks_unanswered: u64,
     /// Trace records that could not be sent.
     pub traces_dropped: u64,
     /// Answers that nobody waited for.

@@ -47,6 +47,7 @@ mod sync;
 mod testing;
 #[cfg(feature = "tracing")]
 mod trace;
+mod transaction;
 
 pub use client::Client;
 pub use client::builder::{ClientBuilder, Driver};
@@ -66,3 +67,4 @@ pub use consumer::undecodable::{Undecodable, Undecodables};
 pub use consumer::verdict::{Action, Answer, DelayLevel};
 pub use error::Error;
 pub use producer::{Producer, ProducerBuilder, Sending};
+pub use transaction::{Transaction, TransactionCheck, TransactionChecks};

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use rocketry_codec::message::Compression;
 use rocketry_core::{
-    Command, Control, Message, MessageQueue, Outcome, Produce, ProducerConfig, ProducerId, RejectReason, SendReceipt,
-    StopReport, Target, Topic,
+    Command, Control, Group, Message, MessageQueue, Outcome, Produce, ProducerConfig, ProducerId, RejectReason,
+    SendReceipt, StopReport, Target, Topic,
 };
 
 use crate::client::operation::Operation;
@@ -79,10 +79,11 @@ impl ProducerBuilder {
     /// be reached.
     pub async fn start(self) -> Result<Producer, Error> {
         let Self { core, config, compression, compress_from } = self;
+        let group = config.group.clone();
         let command = Command::Control(Control::StartProducer(Box::new(config)));
         match core.run(command).await? {
             Outcome::ProducerStarted(id) => {
-                let shared = Shared { core, id, compression, compress_from };
+                let shared = Shared { core, id, group, compression, compress_from };
                 Ok(Producer { shared: Arc::new(shared) })
             }
             other => Err(unexpected(&other)),
@@ -96,10 +97,12 @@ pub struct Producer {
     shared: Arc<Shared>,
 }
 
+/// What the handles and sends of one producer share.
 #[derive(Debug)]
-struct Shared {
-    core: Arc<ClientCore>,
-    id: ProducerId,
+pub(crate) struct Shared {
+    pub(crate) core: Arc<ClientCore>,
+    pub(crate) id: ProducerId,
+    pub(crate) group: Group,
     compression: Option<Compression>,
     compress_from: usize,
 }
@@ -115,6 +118,10 @@ impl Drop for Shared {
 }
 
 impl Producer {
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Sends a message and waits until a broker has stored it. Nothing happens before the future is polled; many may be
     /// on their way at once; dropping one gives the send up.
     pub fn send(&self, message: Message) -> Sending {
@@ -154,7 +161,7 @@ impl Producer {
 
 impl Shared {
     /// The message with its body compressed, if it is large enough and not compressed yet.
-    fn compressed(&self, mut produce: Produce) -> Produce {
+    pub(crate) fn compressed(&self, mut produce: Produce) -> Produce {
         let Some(compression) = self.compression else { return produce };
         let message = &produce.message;
         if message.body().len() < self.compress_from || message.sys_flag() != 0 {

@@ -122,13 +122,13 @@ mod timer;
 pub use net::Tokio;
 pub use rocketry_core::{
     self as core, Certainty, Commit, ConfigError, ConsumerStats, Message, MessageQueue, Notice, OpError, OpErrorKind,
-    PullOnce, PullStatus, Quarantine, QueueStats, Rate, SeekTo, SendReceipt, SendStatus, StartAt, StopReport, Topic,
-    TopicStats,
+    PullOnce, PullStatus, Quarantine, QueueStats, Rate, Resolution, SeekTo, SendReceipt, SendStatus, StartAt,
+    StopReport, Topic, TopicStats,
 };
 pub use rocketry_driver::{
     Action, Answer, Consumer, ConsumerBuilder, DelayLevel, Deliveries, Delivery, Driver, Error, LiteConsumer,
     LiteConsumerBuilder, LiteMessages, Notices, Producer, ProducerBuilder, Pull, QueueChanges, Received, Run, Sending,
-    Undecodable, Undecodables, memory,
+    Transaction, TransactionCheck, TransactionChecks, Undecodable, Undecodables, memory,
 };
 
 /// A client on tokio.

@@ -19,6 +19,7 @@ use crate::properties::{self, Sent};
 use crate::shell::{Call, Shell};
 use crate::state::State;
 use crate::store::Place;
+use crate::transactions;
 use admit::{Target, admit};
 
 /// Why a message is refused.
@@ -162,7 +163,11 @@ fn store(
         properties: &mut stored,
         delay,
     };
-    let place = append::append(state, shell, message);
+    let place = if sent.transaction {
+        transactions::store_half(state, shell, message, &unique)
+    } else {
+        append::append(state, shell, message)
+    };
     state.put_scratch(stored);
     let place = place.map_err(|error| refuse(state, error))?;
     let message_id = format!("{}", state.offset_id(place.log_offset));
@@ -182,7 +187,7 @@ const fn displaced(level: bool, timer: bool) -> &'static [&'static str] {
 
 /// Kinds of messages that this broker does not store.
 fn check_kind(state: &State, sent: &Sent<'_>) -> Result<(), Refusal> {
-    if sent.transaction {
+    if sent.transaction && state.config.reject_transactions {
         let ip = state.config.address.ip();
         let remark = format!("the broker[{ip}] sending transaction message is forbidden");
         return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark));
@@ -372,7 +377,7 @@ mod tests {
 
     #[test]
     fn kinds_that_need_other_services_are_refused() {
-        let mut world = World::new();
+        let mut world = World::with(|config| config.reject_transactions = true);
         let client = world.connect();
         let frame = world.ask(client, &message("T", 0, &text(&[("TRAN_MSG", "true")])), "x");
         assert_eq!(frame.response_code(), ResponseCode::NO_PERMISSION);

@@ -64,6 +64,13 @@ impl Produce {
         self
     }
 
+    /// As a half message: see [`Resolution`](super::Resolution).
+    #[must_use]
+    pub const fn half(mut self) -> Self {
+        self.mode = SendMode::Half;
+        self
+    }
+
     /// With its own time budget.
     #[must_use]
     pub const fn within(mut self, timeout: Duration) -> Self {
@@ -90,6 +97,8 @@ pub enum Target {
 pub enum SendMode {
     /// Until a broker has stored it.
     Acknowledged,
+    /// Until a broker has stored it as a half message, which nobody sees before its transaction is committed.
+    Half,
     /// Until the kernel has taken it; a broker says nothing.
     Oneway,
 }

@@ -14,6 +14,7 @@ use super::ids::{ConsumerId, OpId, ProducerId};
 use super::lite::LiteOutcome;
 use super::names::{BrokerName, Group, MessageQueue, Topic};
 use super::offsets::{KeepOffsets, LoadOffsets};
+use super::transaction::TransactionCheck;
 
 /// What the machine says to its owner. Three kinds, for ever: growth happens behind them.
 #[derive(Debug)]
@@ -129,6 +130,8 @@ pub enum Ask {
     Deliver(Delivery),
     /// Take a record that cannot be decoded; after 30 s the position passes it in any case.
     SetAside(SetAside),
+    /// Say what became of a transaction.
+    CheckTransaction(TransactionCheck),
     /// Load the positions of a broadcasting consumer. Its queues wait for the answer.
     LoadOffsets(LoadOffsets),
     /// Keep the positions of a broadcasting consumer.

@@ -88,6 +88,19 @@ impl Message {
         self.compression.map_or(0, |compression| SysFlag::default().with_compression(compression).0)
     }
 
+    /// Whether a broker would hold it back for a time.
+    pub(crate) fn is_delayed(&self) -> bool {
+        self.properties.get(property_names::DELAY_LEVEL).is_some()
+    }
+
+    /// Marks the message as the half of a transaction of this group.
+    pub(crate) fn set_half(&mut self, group: &str) {
+        for (name, value) in [(property_names::TRANSACTION_PREPARED, "true"), (property_names::PRODUCER_GROUP, group)] {
+            let set = self.properties.set(name, value);
+            debug_assert!(set.is_ok(), "a group's name has no separators");
+        }
+    }
+
     /// Gives the message its unique id, unless it has one from an earlier submission that was handed back.
     pub(crate) fn set_unique_key(&mut self, make: impl FnOnce() -> String) {
         if self.unique_key().is_none() {

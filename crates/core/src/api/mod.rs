@@ -12,6 +12,7 @@ mod message;
 mod names;
 mod offsets;
 mod stats;
+mod transaction;
 
 pub use aside::{Aside, Quarantine, SetAside};
 pub use command::{Call, Command, Consume, Control, Lane, Peer, Produce, SendMode, Target};
@@ -28,3 +29,4 @@ pub use message::{Message, MessageBuilder, MessageError};
 pub use names::{BrokerName, Group, MessageQueue, Topic};
 pub use offsets::{KeepOffsets, LoadOffsets, OffsetStoreError, OffsetTask};
 pub use stats::{ConsumerStats, QueueStats, Rate, TopicStats};
+pub use transaction::{Resolution, TransactionCheck};

@@ -14,7 +14,7 @@ impl Client {
     pub(super) fn on_frame(&mut self, now: Now, conn: ConnId, frame: Frame) {
         let mut cx = Cx { now, shared: &mut self.shared };
         if !frame.is_response() {
-            return crate::serverside::on_request(&mut cx, &mut self.consumers, conn, &frame);
+            return crate::serverside::on_request(&mut cx, &mut self.consumers, &self.producers, conn, &frame);
         }
         let Some(pending) = cx.shared.calls.answered(conn, frame.opaque()) else {
             return cx.notice(Notice::StrayReply { conn });

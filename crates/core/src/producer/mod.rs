@@ -20,7 +20,7 @@ use rocketry_codec::ids::UniqueIdGenerator;
 use rocketry_codec::names;
 use rocketry_machine::{Prng, Seed, Slab, UnixMillis};
 
-use crate::api::{ConfigError, OpId, Outcome, ProducerConfig, ProducerId, RejectReason, StopReport};
+use crate::api::{ConfigError, Group, OpId, Outcome, ProducerConfig, ProducerId, RejectReason, StopReport};
 use crate::cx::{Cx, Farewell, RouteFailure, Shared, Want};
 use crate::ops::OpOwner;
 use crate::timer::TimerKey;
@@ -104,6 +104,15 @@ impl Producers {
             return invalid("limits.groups", &shared.config.limits.groups, "this many groups exist already");
         }
         Ok(())
+    }
+
+    /// The running producer of a group.
+    pub(crate) fn of_group(&self, group: &str) -> Option<(ProducerId, Group)> {
+        let own = self
+            .list
+            .iter()
+            .find(|(_, producer)| matches!(producer.state, State::Running) && producer.config.group.as_str() == group);
+        own.map(|(id, producer)| (id, producer.config.group.clone()))
     }
 
     /// Whether a producer runs.

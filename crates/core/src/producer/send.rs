@@ -22,8 +22,8 @@ use rocketry_machine::{ConnId, Moment};
 use super::choose::{Choice, choose};
 use super::{Producers, State};
 use crate::api::{
-    Attempt, Certainty, Message, OpError, OpErrorKind, OpId, Outcome, Produce, ProducerId, RejectReason, SendMode,
-    Target, Topic,
+    Attempt, Certainty, ConfigError, Message, OpError, OpErrorKind, OpId, Outcome, Produce, ProducerId, RejectReason,
+    SendMode, Target, Topic,
 };
 use crate::cx::{Cx, NotSent, Outgoing, RouteFailure, Want};
 use crate::links::{LinkState, NoLink};
@@ -62,6 +62,8 @@ pub(super) enum Step {
     Flush { queue: PublishQueue },
 }
 
+/// The bit of the system flag that marks a half message.
+const PREPARED: i32 = 4;
 /// The record of attempts that an error carries stays short, however long a send waits.
 const RECORDED: usize = 32;
 
@@ -81,9 +83,16 @@ impl Producers {
         if cx.shared.ops.len() >= cx.shared.config.limits.operations || !self.lane.admit(bytes) {
             return Err((RejectReason::Busy, produce));
         }
+        if produce.mode == SendMode::Half && produce.message.is_delayed() {
+            let reason = "a half message cannot be delayed: brokers drop it when its time comes";
+            return Err((RejectReason::Invalid(ConfigError::new("delay", produce.message.topic(), reason)), produce));
+        }
         producer.in_flight += 1;
         let op = cx.shared.ops.insert(OpOwner::Send);
         let Produce { producer: id, mut message, to, mode, timeout } = produce;
+        if mode == SendMode::Half {
+            message.set_half(producer.config.group.as_str());
+        }
         message.set_unique_key(|| self.ids.next_id(cx.now.wall.get()).to_string());
         let timeout = timeout.unwrap_or(producer.config.send_timeout);
         self.accepted += 1;
@@ -198,7 +207,7 @@ impl Producers {
         let Some(producer) = self.list.get(send.producer) else { return };
         let config = &producer.config;
         let left = send.deadline.since(cx.now.at);
-        let another = send.tries < config.retries && send.mode == SendMode::Acknowledged;
+        let another = send.tries < config.retries && send.mode != SendMode::Oneway;
         let share = config.attempt_timeout.unwrap_or(send.timeout / 3);
         let timeout = if another { share.min(left) } else { left };
         let broker_name = cx.shared.table.broker(queue.broker).map(|broker| broker.name.clone());
@@ -208,7 +217,7 @@ impl Producers {
             default_topic: config.default_topic.as_str().into(),
             default_topic_queue_nums: cx.shared.config.default_topic_queues,
             queue_id: queue.id,
-            sys_flag: send.message.sys_flag(),
+            sys_flag: send.message.sys_flag() | if send.mode == SendMode::Half { PREPARED } else { 0 },
             born_timestamp: cx.now.wall.get(),
             flag: send.message.flag(),
             properties: Some(send.message.properties().into()),
@@ -221,7 +230,7 @@ impl Producers {
         };
         let body = send.message.body().clone();
         let sent = match send.mode {
-            SendMode::Acknowledged => {
+            SendMode::Acknowledged | SendMode::Half => {
                 let how = Outgoing { timeout, waiter: Waiter::Send(op) };
                 cx.request_on(conn, &request, body, how)
             }
@@ -244,7 +253,7 @@ impl Producers {
                     broker.in_flight += 1;
                 }
                 send.step = match send.mode {
-                    SendMode::Acknowledged => Step::Reply { queue, sent_at: cx.now.at },
+                    SendMode::Acknowledged | SendMode::Half => Step::Reply { queue, sent_at: cx.now.at },
                     SendMode::Oneway => Step::Flush { queue },
                 };
             }

@@ -260,7 +260,11 @@ impl Routes {
             cx.want(Want::RouteFailed(state.topic, RouteFailure::Unknown(why)));
             return;
         }
+        let before: BTreeSet<Endpoint> = cx.shared.table.addresses().map(|(_, endpoint)| endpoint.clone()).collect();
         let applied = cx.shared.table.apply(&state.topic, route, is_fallback);
+        if applied.changed {
+            greet_new(cx, &before);
+        }
         for endpoint in &applied.abandoned {
             cx.retire(endpoint);
         }
@@ -292,6 +296,23 @@ impl Routes {
         for (op, topic) in failed {
             let error = OpError::new(failure.kind(&topic), Certainty::NotSent);
             cx.done(op, Outcome::Failed(error));
+        }
+    }
+}
+
+/// Brokers that are new in the routes and that we are connected to already, as to a name server in the same process, hear
+/// of us now: a new connection begins with that.
+fn greet_new(cx: &mut Cx<'_>, before: &BTreeSet<Endpoint>) {
+    let new: Vec<Endpoint> = cx
+        .shared
+        .table
+        .addresses()
+        .map(|(_, endpoint)| endpoint.clone())
+        .filter(|endpoint| !before.contains(endpoint))
+        .collect();
+    for endpoint in new {
+        if let Some(conn) = cx.shared.links.existing(&endpoint) {
+            crate::heartbeat::greet(cx, conn, &endpoint);
         }
     }
 }

@@ -15,6 +15,7 @@ use super::ops::{Abandoned, Ops, WaiterId};
 use crate::consumer::feed::Feed;
 use crate::host::{After, Host, Life, Pace};
 use crate::offsets::OffsetFiles;
+use crate::transaction::{CheckQueue, CheckReaders};
 
 /// With so many operations in flight, frames are gathered and written by the driver; with fewer, the caller writes its
 /// own at once.
@@ -30,6 +31,7 @@ pub(crate) struct ClientHost {
     stops: Vec<(OpId, Stop)>,
     /// Commands that nobody waits for.
     orphans: Vec<Command>,
+    checks: CheckReaders,
     /// Questions about positions in files.
     tasks: Vec<Ask>,
     offsets: OffsetFiles,
@@ -54,6 +56,7 @@ impl ClientHost {
             watchers: Vec::new(),
             stops: Vec::new(),
             orphans: Vec::new(),
+            checks: CheckReaders::default(),
             tasks: Vec::new(),
             offsets,
             life: Life::Running,
@@ -81,6 +84,11 @@ impl ClientHost {
     /// Remembers what an operation stops.
     pub(crate) fn stopping(&mut self, op: OpId, stop: Stop) {
         self.stops.push((op, stop));
+    }
+
+    /// Somebody answers questions about transactions of a producer.
+    pub(crate) fn watch_checks(&mut self, producer: ProducerId, queue: Arc<CheckQueue>) {
+        self.checks.add(producer, queue);
     }
 
     pub(crate) fn watch(&mut self, queue: Arc<NoticeQueue>) {
@@ -178,6 +186,7 @@ impl Host<Machine> for ClientHost {
                     feed.set_aside(record, after);
                 }
             }
+            Event::Ask(Ask::CheckTransaction(check)) => self.checks.ask(check, after),
             Event::Ask(ask @ (Ask::LoadOffsets(_) | Ask::KeepOffsets(_))) => self.tasks.push(ask),
             // A question of a kind that this driver does not know has a default answer in the machine.
             Event::Ask(_) => {}
@@ -222,6 +231,7 @@ impl Host<Machine> for ClientHost {
         for feed in self.feeds.values_mut() {
             feed.abandon(after);
         }
+        self.checks.end(after);
         for watcher in self.watchers.drain(..) {
             watcher.end(after);
         }

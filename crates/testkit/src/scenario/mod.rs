@@ -12,6 +12,7 @@ mod recovery;
 mod redelivery;
 mod round_trip;
 mod share;
+mod transactions;
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -45,6 +46,7 @@ pub use recovery::{Restart, a_restarted_broker_is_found_again};
 pub use redelivery::{a_cancelled_handler_means_retry, a_failed_handler_sees_its_message_again, a_panic_means_retry};
 pub use round_trip::{many_out_and_back, oneway_arrives};
 pub use share::{a_killed_member_loses_nothing, two_consumers_share_and_one_leaves};
+pub use transactions::{a_forgotten_transaction_is_asked_about, commits_arrive_and_rollbacks_do_not};
 
 /// How a scenario ends.
 pub type Outcome = Result<(), Failure>;
