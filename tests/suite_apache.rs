@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     round_trips(&mut cases);
     on_the_newest(&mut cases);
     in_order(&mut cases);
-    broadcasting(&mut cases);
+    broadcast_and_filters(&mut cases);
     transactions::<TokioRt>(&mut cases);
     transactions::<SmolRt>(&mut cases);
     cases.push(Case::new("lite_consumers_of_java_and_ours_take_turns_tokio", lite_turns::<TokioRt>));
@@ -82,11 +82,13 @@ fn lite<R: Rt>(cases: &mut Vec<Case>) {
     }
 }
 
-fn broadcasting(cases: &mut Vec<Case>) {
+fn broadcast_and_filters(cases: &mut Vec<Case>) {
     for version in ApacheVersion::ALL {
         let first = cases.len();
         play!(cases, TokioRt, version, Encoding::Json, everybody_hears_everything_and_goes_on_after_a_restart);
         play!(cases, SmolRt, version, Encoding::Binary, everybody_hears_everything_and_goes_on_after_a_restart);
+        play!(cases, TokioRt, version, Encoding::Binary, brokers_filter_by_properties);
+        play!(cases, SmolRt, version, Encoding::Json, brokers_filter_by_properties);
         for case in cases.split_off(first) {
             cases.push(if version == NEWEST { case } else { case.only_long() });
         }

@@ -101,6 +101,7 @@ suite! {
     oneway_arrives,
     a_failed_handler_sees_its_message_again,
     order_is_kept_when_a_member_leaves,
+    brokers_filter_by_properties,
     commits_arrive_and_rollbacks_do_not,
     a_forgotten_transaction_is_asked_about,
     everybody_hears_everything_and_goes_on_after_a_restart,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use futures_util::future::{Either, select};
-use rocketry_core::StartAt;
+use rocketry_core::{FilterExpression, StartAt};
 use rocketry_driver::io::Runtime;
 use rocketry_driver::{Action, DelayLevel, Received};
 use rocketry_machine::UnixMillis;
@@ -20,12 +20,15 @@ use crate::session::{self, FAREWELL, Interrupt};
 
 /// Runs the command.
 pub(crate) async fn run<R: Runtime>(args: &Consume, out: Output, interrupt: &Interrupt) -> Result<(), Failure> {
-    Failure::refuse("--sql", args.sql.is_some())?;
     Failure::refuse("--pop", args.pop)?;
     let client = session::client::<R>(&args.connect)?;
+    let filter = match (&args.sql, &args.tags) {
+        (Some(sql), _) => FilterExpression::sql(sql),
+        (None, tags) => FilterExpression::from(tags.as_deref().unwrap_or("*")),
+    };
     let consumer = client
         .consumer(&args.group)
-        .subscribe(args.topic.as_str(), args.tags.as_deref().unwrap_or("*"))
+        .subscribe(args.topic.as_str(), filter)
         .start_at(start_at(&args.from)?)
         .concurrency(args.concurrency)
         .configure(|config| (config.orderly, config.broadcasting) = (args.orderly, args.broadcast))

@@ -30,6 +30,8 @@ pub(crate) enum Waiter {
 pub(crate) enum ConsumerCall {
     /// The members of the group, to divide the queues of this subscription.
     Members(Key),
+    /// Whether a broker understands the filter of this subscription.
+    Check(Key),
     /// Messages.
     Pull(Key),
     /// The stored position.

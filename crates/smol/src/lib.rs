@@ -120,9 +120,9 @@ mod timer;
 
 pub use net::Smol;
 pub use rocketry_core::{
-    self as core, Certainty, Commit, ConfigError, ConsumerStats, Message, MessageQueue, Notice, OpError, OpErrorKind,
-    PullOnce, PullStatus, Quarantine, QueueStats, Rate, Resolution, SeekTo, SendReceipt, SendStatus, StartAt,
-    StopReport, Topic, TopicStats,
+    self as core, Certainty, Commit, ConfigError, ConsumerStats, FilterExpression, Message, MessageQueue, Notice,
+    OpError, OpErrorKind, PullOnce, PullStatus, Quarantine, QueueStats, Rate, Resolution, SeekTo, SendReceipt,
+    SendStatus, StartAt, StopReport, Topic, TopicStats,
 };
 pub use rocketry_driver::{
     Action, Answer, Consumer, ConsumerBuilder, DelayLevel, Deliveries, Delivery, Driver, Error, LiteConsumer,

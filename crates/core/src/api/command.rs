@@ -8,6 +8,7 @@ use rocketry_codec::encoder::RawRequest;
 use rocketry_machine::Endpoint;
 
 use super::config::{ConsumerConfig, ProducerConfig};
+use super::filter::FilterExpression;
 use super::ids::{ConsumerId, ProducerId};
 use super::lite::Lite;
 use super::message::Message;
@@ -123,8 +124,8 @@ pub enum Consume {
         consumer: ConsumerId,
         /// The topic.
         topic: Topic,
-        /// The tag expression.
-        tags: String,
+        /// Which messages of it.
+        filter: FilterExpression,
     },
     /// Drop a subscription while running.
     Unsubscribe {

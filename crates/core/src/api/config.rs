@@ -15,6 +15,7 @@ use rocketry_machine::{Endpoint, UnixMillis};
 
 use super::aside::Quarantine;
 use super::error::ConfigError;
+use super::filter::FilterExpression;
 use super::names::{Group, Topic};
 use crate::consumer::Allocation;
 
@@ -279,8 +280,8 @@ impl ProducerConfig {
 pub struct ConsumerConfig {
     /// The consumer group.
     pub group: Group,
-    /// Topics with the tag expressions that choose messages; `*` takes all. At least one unless subscribed later.
-    pub subscriptions: BTreeMap<Topic, String>,
+    /// Topics, and which of their messages; the tags `*` take all. At least one unless subscribed later.
+    pub subscriptions: BTreeMap<Topic, FilterExpression>,
     /// Where a group begins that has no stored position. Default the last message.
     pub start_at: StartAt,
     /// Handlers that run at once. Default 20; 1 to 1,000.
@@ -354,8 +355,8 @@ impl ConsumerConfig {
 
     /// Adds a subscription.
     #[must_use]
-    pub fn subscribe(mut self, topic: impl Into<Topic>, tags: impl Into<String>) -> Self {
-        self.subscriptions.insert(topic.into(), tags.into());
+    pub fn subscribe(mut self, topic: impl Into<Topic>, filter: impl Into<FilterExpression>) -> Self {
+        self.subscriptions.insert(topic.into(), filter.into());
         self
     }
 }

@@ -11,6 +11,7 @@ use rocketry_machine::UnixMillis;
 use super::aside::Quarantine;
 use super::config::{MessageTrace, StartAt};
 use super::delivery::Received;
+use super::filter::FilterExpression;
 use super::ids::{ConsumerId, OpId};
 use super::names::{Group, MessageQueue, Topic};
 use crate::consumer::Allocation;
@@ -23,7 +24,7 @@ pub struct LiteConfig {
     /// The consumer group.
     pub group: Group,
     /// Topics with the tag expressions that choose messages. May be empty: topics or queues can come later.
-    pub subscriptions: BTreeMap<Topic, String>,
+    pub subscriptions: BTreeMap<Topic, FilterExpression>,
     /// Queues that are assigned by hand. Default none.
     pub assigned: BTreeSet<MessageQueue>,
     /// Tag expressions for topics of assigned queues. A topic that is not named here is read whole.
@@ -83,8 +84,8 @@ impl LiteConfig {
 
     /// Adds a subscription.
     #[must_use]
-    pub fn subscribe(mut self, topic: impl Into<Topic>, tags: impl Into<String>) -> Self {
-        self.subscriptions.insert(topic.into(), tags.into());
+    pub fn subscribe(mut self, topic: impl Into<Topic>, filter: impl Into<FilterExpression>) -> Self {
+        self.subscriptions.insert(topic.into(), filter.into());
         self
     }
 

@@ -6,6 +6,7 @@ mod config;
 mod delivery;
 mod error;
 mod event;
+mod filter;
 mod ids;
 mod lite;
 mod message;
@@ -20,6 +21,7 @@ pub use config::{Config, ConsumerConfig, Limits, MessageTrace, OnUnreachable, Pr
 pub use delivery::{Answer, Delivery, Ended, Offered, Received, StaleAnswer, Ticket, Verdict, VerdictKind};
 pub use error::{Attempt, Certainty, ConfigError, OpError, OpErrorKind, RejectReason, Rejected};
 pub use event::{Ask, Event, Notice, Outcome, SendReceipt, SendStatus, StopReport};
+pub use filter::FilterExpression;
 pub use ids::{AsideId, AskId, ConsumerId, OffsetTaskId, OpId, ProducerId};
 pub use lite::{
     Commit, CommitUntil, GivenBack, Lite, LiteConfig, LiteOutcome, OffsetOf, Polled, PullOnce, PullStatus, Pulled,

@@ -14,7 +14,7 @@ impl Client {
         let done = match &consume {
             Consume::Start(config) => consumers.check(cx.shared, config),
             Consume::Stop { consumer, .. } => consumers.check_running(*consumer),
-            Consume::Subscribe { consumer, topic, tags } => consumers.subscribe(&mut cx, *consumer, topic, tags),
+            Consume::Subscribe { consumer, topic, filter } => consumers.subscribe(&mut cx, *consumer, topic, filter),
             Consume::Unsubscribe { consumer, topic } => consumers.unsubscribe(&mut cx, *consumer, topic),
             Consume::Suspend(consumer) => consumers.suspend(&mut cx, *consumer),
             Consume::Resume(consumer) => consumers.resume(&mut cx, *consumer),

@@ -7,7 +7,8 @@ use core::time::Duration;
 use rocketry_codec::names;
 use rocketry_codec::tags::TagExpression;
 
-use crate::api::{ConfigError, ConsumerConfig, LiteConfig, RejectReason, StartAt, Topic};
+use super::filter::Expression;
+use crate::api::{ConfigError, ConsumerConfig, FilterExpression, LiteConfig, RejectReason, StartAt, Topic};
 use crate::cx::Shared;
 
 /// Checks everything that can be checked without asking anybody.
@@ -36,8 +37,8 @@ fn place_for_group(shared: &Shared, config: &ConsumerConfig) -> Result<(), Rejec
 }
 
 /// Checks a subscription and reads its expression.
-pub(super) fn subscription(topic: &Topic, tags: &str) -> Result<TagExpression, RejectReason> {
-    expression(topic, tags).map_err(RejectReason::Invalid)
+pub(super) fn subscription(topic: &Topic, filter: &FilterExpression) -> Result<Expression, RejectReason> {
+    expression(topic, filter).map_err(RejectReason::Invalid)
 }
 
 fn invalid(setting: &'static str, value: &str, reason: alloc::string::String) -> RejectReason {
@@ -99,13 +100,13 @@ fn common_settings(config: &ConsumerConfig) -> Result<(), ConfigError> {
     Ok(())
 }
 
-fn expression(topic: &Topic, tags: &str) -> Result<TagExpression, ConfigError> {
+fn expression(topic: &Topic, filter: &FilterExpression) -> Result<Expression, ConfigError> {
     let name = topic.as_str();
     names::check_topic(name).map_err(|error| ConfigError::new("subscriptions", name, error.to_string()))?;
     if names::is_retry_topic(name) {
         return Err(ConfigError::new("subscriptions", name, "retry topics are subscribed to by the client itself"));
     }
-    TagExpression::parse(tags).map_err(|error| ConfigError::new("subscriptions", tags, error.to_string()))
+    Expression::read(filter).map_err(|reason| ConfigError::new("subscriptions", filter.as_str(), reason))
 }
 
 fn in_range<N: PartialOrd + Display>(setting: &'static str, value: N, least: N, most: N) -> Result<(), ConfigError> {

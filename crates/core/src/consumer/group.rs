@@ -90,6 +90,8 @@ pub(super) enum Starting {
     Routes(BTreeSet<Topic>),
     /// The end of a heartbeat round.
     Heartbeat,
+    /// So many answers of brokers about filters.
+    Checks(usize),
 }
 
 /// What a stopping consumer waits for.

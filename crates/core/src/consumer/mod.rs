@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `check` | whether settings can be used |
 //! | `start`, `stop` | the order of starting and stopping, changes of subscriptions |
+//! | `filter`, `filter_check` | which messages are wanted; whether brokers understand that |
 //! | `rebalance`, `allocate` | which queues are ours |
 //! | `offsets`, `first` | where a queue begins, when its position is saved |
 //! | `pull` | when and where a queue is pulled, what the answer means |
@@ -30,6 +31,7 @@ mod allocate;
 mod check;
 mod deliver;
 mod filter;
+mod filter_check;
 mod first;
 mod group;
 mod lite;
@@ -62,7 +64,7 @@ use crate::api::{
     Answer, Aside, AsideId, AskId, ConsumerConfig, ConsumerId, ConsumerStats, Ended, OpId, RejectReason, StaleAnswer,
     Topic, Verdict,
 };
-use crate::api::{MessageQueue, OffsetStoreError, OffsetTask, OffsetTaskId};
+use crate::api::{FilterExpression, MessageQueue, OffsetStoreError, OffsetTask, OffsetTaskId};
 use crate::calls::Reply;
 use crate::cx::{Cx, Shared, Want};
 use crate::timer::ConsumerTimer;
@@ -134,12 +136,12 @@ impl Consumers {
         cx: &mut Cx<'_>,
         id: ConsumerId,
         topic: &Topic,
-        tags: &str,
+        filter: &FilterExpression,
     ) -> Result<(), RejectReason> {
         self.check_running(id)?;
-        let tags = check::subscription(topic, tags)?;
+        let filter = check::subscription(topic, filter)?;
         self.fix_form(id, lite::Form::Subscribe)?;
-        self.act(cx, id, |consumer, cx| consumer.subscribe(cx, topic.clone(), tags));
+        self.act(cx, id, |consumer, cx| consumer.subscribe(cx, topic.clone(), filter));
         Ok(())
     }
 
@@ -263,6 +265,7 @@ impl Consumers {
         reply: Reply,
     ) {
         self.act(cx, id, |consumer, cx| match call {
+            ConsumerCall::Check(subscription) => consumer.on_check(cx, subscription, conn, &reply),
             ConsumerCall::Lock(round) => consumer.on_locks(cx, round, &reply),
             ConsumerCall::Members(subscription) => consumer.on_members(cx, subscription, conn, &reply),
             ConsumerCall::Pull(queue) => consumer.on_pull(cx, queue, sent_at, conn, reply),

@@ -104,10 +104,10 @@ impl Consumer {
                 Manner::Lite | Manner::Plain => SUSPEND | SUBSCRIPTION | LITE,
             },
             commit_offset: if manner == Manner::Push { position } else { 0 },
-            subscription: (manner != Manner::Push).then(|| subscription.tags.as_str().into()),
+            subscription: (manner != Manner::Push).then(|| subscription.filter.as_str().into()),
             suspend_timeout_millis: i64::try_from(self.config.long_poll.as_millis()).unwrap_or(i64::MAX),
             sub_version: if manner == Manner::Push { subscription.version } else { 0 },
-            expression_type: Some("TAG".into()),
+            expression_type: Some(subscription.filter.kind().into()),
             max_msg_bytes: Some(PULL_BYTES),
             scope: Scope::broker(queue.mq.broker.as_str()),
             ..PullMessage::default()

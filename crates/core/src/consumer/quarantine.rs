@@ -144,7 +144,7 @@ impl Consumer {
             queue_offset: offset,
             max_msg_nums: 1,
             sub_version: subscription.version,
-            expression_type: Some("TAG".into()),
+            expression_type: Some(subscription.filter.kind().into()),
             scope: Scope::broker(queue.mq.broker.as_str()),
             ..PullMessage::default()
         };

@@ -8,11 +8,10 @@
 //! Timers: `StartDeadline`, the longest wait for routes, and then for the heartbeat round.
 
 use alloc::vec::Vec;
-use rocketry_codec::body::heartbeat::{self, ConsumerData, consume_from, consume_type, message_model};
-use rocketry_codec::tags::TagExpression;
+use rocketry_codec::body::heartbeat::{ConsumerData, consume_from, consume_type, message_model};
 use rocketry_machine::Key;
 
-use super::filter::Subscription;
+use super::filter::{Expression, Subscription};
 use super::group::{Consumer, Phase, Starting};
 use crate::api::{Certainty, OnUnreachable, OpError, OpErrorKind, OpId, Outcome, StartAt, Topic};
 use crate::cx::{Cx, Farewell, RouteFailure, Want};
@@ -21,17 +20,18 @@ use crate::timer::{ConsumerTimer, TimerKey};
 impl Consumer {
     /// Begins the start. The settings were checked.
     pub(super) fn start(&mut self, cx: &mut Cx<'_>, op: OpId) {
-        let mut wanted: Vec<(Topic, TagExpression)> = Vec::new();
-        for (topic, tags) in &self.config.subscriptions {
-            wanted.push((topic.clone(), TagExpression::parse(tags).unwrap_or_else(|_| TagExpression::all())));
+        let mut wanted: Vec<(Topic, Expression)> = Vec::new();
+        for (topic, filter) in &self.config.subscriptions {
+            // It was checked.
+            wanted.push((topic.clone(), Expression::read(filter).unwrap_or_else(|_| Expression::all())));
         }
         if self.lite.is_none() && !self.config.broadcasting {
-            wanted.push((self.retry_topic.clone(), TagExpression::all()));
+            wanted.push((self.retry_topic.clone(), Expression::all()));
         }
-        for (topic, tags) in wanted {
+        for (topic, filter) in wanted {
             let version = self.next_version(cx);
             let is_retry = topic == self.retry_topic;
-            self.subscriptions.insert(Subscription::new(topic, tags, version, is_retry));
+            self.subscriptions.insert(Subscription::new(topic, filter, version, is_retry));
         }
         self.add_assigned_topics(cx);
         self.register(cx);
@@ -99,6 +99,7 @@ impl Consumer {
         match &self.phase {
             Phase::Starting(_, Starting::Routes(_)) => self.greet_brokers(cx),
             Phase::Starting(_, Starting::Heartbeat) => self.on_heartbeat_done(cx),
+            Phase::Starting(op, Starting::Checks(_)) => self.run(cx, *op),
             Phase::Running | Phase::Stopping(..) | Phase::Over => {}
         }
     }
@@ -115,6 +116,14 @@ impl Consumer {
     /// A heartbeat round has ended.
     pub(super) fn on_heartbeat_done(&mut self, cx: &mut Cx<'_>) {
         let Phase::Starting(op, Starting::Heartbeat) = self.phase else { return };
+        if self.ask_checks(cx, op) {
+            return;
+        }
+        self.run(cx, op);
+    }
+
+    /// The start is complete.
+    pub(super) fn run(&mut self, cx: &mut Cx<'_>, op: OpId) {
         cx.shared.timers.cancel(TimerKey::Consumer(self.id, ConsumerTimer::StartDeadline));
         self.phase = Phase::Running;
         cx.done(op, Outcome::ConsumerStarted(self.id));
@@ -136,15 +145,15 @@ impl Consumer {
     }
 
     /// Adds or changes a subscription of a running consumer.
-    pub(super) fn subscribe(&mut self, cx: &mut Cx<'_>, topic: Topic, tags: TagExpression) {
+    pub(super) fn subscribe(&mut self, cx: &mut Cx<'_>, topic: Topic, filter: Expression) {
         let version = self.next_version(cx);
         match self.subscription_to(&topic).and_then(|key| self.subscriptions.get_mut(key)) {
             Some(subscription) => {
-                subscription.tags = tags;
+                subscription.filter = filter;
                 subscription.version = version;
             }
             None => {
-                self.subscriptions.insert(Subscription::new(topic.clone(), tags, version, false));
+                self.subscriptions.insert(Subscription::new(topic.clone(), filter, version, false));
             }
         }
         self.register(cx);
@@ -169,15 +178,7 @@ impl Consumer {
     /// Writes what heartbeats say about this consumer.
     fn register(&self, cx: &mut Cx<'_>) {
         let told = !self.is_assigned_by_hand();
-        let subscriptions =
-            self.subscriptions.iter().filter(|_| told).map(|(_, subscription)| heartbeat::Subscription {
-                topic: subscription.topic.as_str().into(),
-                expression: subscription.tags.as_str().into(),
-                tags: subscription.tags.tags().map(Into::into).collect(),
-                tag_codes: subscription.tags.codes().iter().copied().collect(),
-                version_ms: subscription.version,
-                ..heartbeat::Subscription::default()
-            });
+        let subscriptions = self.subscriptions.iter().filter(|_| told).map(|(_, subscription)| subscription.told());
         let lite = self.lite.is_some();
         let data = ConsumerData {
             consume_type: if lite { consume_type::PULL } else { consume_type::PUSH }.into(),

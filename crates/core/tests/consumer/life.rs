@@ -236,7 +236,7 @@ fn subscribing_while_running_begins_to_consume() {
     world.offsets.insert(("U".into(), 0), 0);
     let consumer = world.start(config());
     world.run(3_000);
-    world.submit(Command::Consume(Consume::Subscribe { consumer, topic: "U".into(), tags: "*".into() }));
+    world.submit(Command::Consume(Consume::Subscribe { consumer, topic: "U".into(), filter: "*".into() }));
     world.run(2_000);
     assert_eq!(world.succeed(), [0]);
 }
@@ -250,7 +250,7 @@ fn net_17_versions_of_a_subscription_grow_when_the_wall_clock_steps_back() {
         |world: &World| world.requests_of(RequestCode::PULL_MESSAGE, "T").last().unwrap().number("subVersion");
     let before = version(&world);
     world.wall -= 3_600_000;
-    world.submit(Command::Consume(Consume::Subscribe { consumer, topic: "T".into(), tags: "a".into() }));
+    world.submit(Command::Consume(Consume::Subscribe { consumer, topic: "T".into(), filter: "a".into() }));
     world.run(20_000);
     assert!(version(&world) > before);
 }

@@ -279,7 +279,7 @@ fn subscribe_and_assign_exclude_each_other() {
     let assigned = world.start_lite(LiteConfig::new("h"));
     assert!(matches!(world.refused(Lite::Assign { consumer: assigned, queues: vec![] }), RejectReason::Invalid(_)));
     world.lite(Lite::Assign { consumer: assigned, queues: vec![queue(0)] });
-    let subscribe = Consume::Subscribe { consumer: assigned, topic: "T".into(), tags: "*".into() };
+    let subscribe = Consume::Subscribe { consumer: assigned, topic: "T".into(), filter: "*".into() };
     let now = world.now();
     let refused = world.client.submit(now, Command::Consume(subscribe)).expect_err("it is assigned").why;
     assert_eq!(refused, RejectReason::Exclusive);

@@ -3,6 +3,7 @@
 
 mod access;
 mod broadcast;
+mod filters;
 mod flow;
 mod life;
 mod lite;

@@ -257,8 +257,8 @@ fn net_19_a_broker_that_knows_the_fingerprint_hears_no_more_than_that() {
     assert_ne!(fingerprint, 0, "brokers take 0 for the first form");
     assert_eq!(first[0], (true, fingerprint));
     assert!(first.len() >= 4 && first[2..].iter().all(|beat| *beat == (false, fingerprint)), "{first:?}");
-    let (topic, tags) = ("U".into(), "*".into());
-    world.submit(Command::Consume(Consume::Subscribe { consumer, topic, tags }));
+    let (topic, filter) = ("U".into(), "*".into());
+    world.submit(Command::Consume(Consume::Subscribe { consumer, topic, filter }));
     world.run(1_000);
     let second = heartbeats(&world);
     let last = *second.last().expect("one was sent at once");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocketry_core::{Command, Consume, ConsumerConfig, Outcome, StartAt, Topic};
+use rocketry_core::{Command, Consume, ConsumerConfig, FilterExpression, Outcome, StartAt, Topic};
 
 use super::Consumer;
 use crate::client::{ClientCore, unexpected};
@@ -22,9 +22,10 @@ impl ConsumerBuilder {
         Self { core, config: ConsumerConfig::new(group) }
     }
 
-    /// Subscribes to a topic. `tags` chooses messages: `*` takes all, `a || b` those with one of the tags.
-    pub fn subscribe(mut self, topic: impl Into<Topic>, tags: impl Into<String>) -> Self {
-        self.config = self.config.subscribe(topic, tags);
+    /// Subscribes to a topic. A text chooses messages by their tags: `*` takes all, `a || b` those with one of the tags;
+    /// [`FilterExpression::sql`] by their properties.
+    pub fn subscribe(mut self, topic: impl Into<Topic>, filter: impl Into<FilterExpression>) -> Self {
+        self.config = self.config.subscribe(topic, filter);
         self
     }
 

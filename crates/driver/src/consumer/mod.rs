@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocketry_core::{
-    Answer as Answers, Command, Consume, ConsumerId, ConsumerStats, Outcome, RejectReason, StopReport, Topic, Verdict,
+    Answer as Answers, Command, Consume, ConsumerId, ConsumerStats, FilterExpression, Outcome, RejectReason,
+    StopReport, Topic, Verdict,
 };
 
 use crate::client::host::Stop;
@@ -115,13 +116,13 @@ impl Consumer {
         self.shared.core.shell.step(|machine, _, now, _| machine.consumer_stats(now, id))
     }
 
-    /// Subscribes to a topic, or changes its tag expression, while running.
+    /// Subscribes to a topic, or changes its filter, while running.
     ///
     /// # Errors
     /// An expression or a name that cannot be, or a consumer that is stopped.
-    pub async fn subscribe(&self, topic: impl Into<Topic>, tags: impl Into<String>) -> Result<(), Error> {
-        let (consumer, topic, tags) = (self.shared.id, topic.into(), tags.into());
-        self.change(Consume::Subscribe { consumer, topic, tags }).await
+    pub async fn subscribe(&self, topic: impl Into<Topic>, filter: impl Into<FilterExpression>) -> Result<(), Error> {
+        let (consumer, topic, filter) = (self.shared.id, topic.into(), filter.into());
+        self.change(Consume::Subscribe { consumer, topic, filter }).await
     }
 
     /// Drops a subscription while running.

@@ -5,6 +5,7 @@
 //! [`Env::within`] only keeps a scenario that hangs from hanging for ever.
 
 mod broadcast;
+mod filters;
 mod lifecycle;
 mod lite;
 mod orderly;
@@ -33,6 +34,7 @@ use rocketry_machine::Endpoint;
 use crate::harness::{Failure, ensure};
 
 pub use broadcast::everybody_hears_everything_and_goes_on_after_a_restart;
+pub use filters::brokers_filter_by_properties;
 pub use lifecycle::{
     deliveries_are_answered_by_hand, dropped_handles_close_the_client, dropped_sends_leave_nothing_behind,
     graceful_shutdown_drains, shutdown_inside_a_handler_ends, unfinished_sends_end_at_the_deadline,

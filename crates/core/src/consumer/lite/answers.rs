@@ -21,6 +21,7 @@ use crate::api::{
 };
 use crate::calls::Reply;
 use crate::consumer::deliver;
+use crate::consumer::filter::Expression;
 use crate::consumer::filter::Subscription;
 use crate::consumer::group::{Consumer, failure_of};
 use crate::consumer::offsets::negative;
@@ -186,7 +187,7 @@ fn pulled(single: &Single, queue: MessageQueue, frame: &Frame) -> Result<Pulled,
     }
     let topic = queue.topic.clone();
     let is_retry = names::is_retry_topic(topic.as_str());
-    let subscription = Subscription::new(topic, single.tags.clone(), 0, is_retry);
+    let subscription = Subscription::new(topic, Expression::Tags(single.tags.clone()), 0, is_retry);
     let (queue, none) = (Arc::new(queue), rocketry_machine::Slab::new());
     for record in Messages::new(frame.body().clone()) {
         match record {

@@ -12,6 +12,7 @@ use rocketry_machine::Key;
 
 use super::Form;
 use crate::api::{MessageQueue, Topic};
+use crate::consumer::filter::Expression;
 use crate::consumer::filter::Subscription;
 use crate::consumer::group::Consumer;
 use crate::consumer::queue::{ProcessQueue, Pull, Step};
@@ -30,6 +31,7 @@ impl Consumer {
             let filter = self.lite.as_ref().and_then(|lite| lite.filters.get(&topic));
             // Filters were checked with the settings.
             let tags = filter.and_then(|tags| TagExpression::parse(tags).ok()).unwrap_or_else(TagExpression::all);
+            let tags = Expression::Tags(tags);
             let version = self.next_version(cx);
             let is_retry = names::is_retry_topic(topic.as_str());
             self.subscriptions.insert(Subscription::new(topic, tags, version, is_retry));

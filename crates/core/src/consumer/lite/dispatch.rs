@@ -189,7 +189,7 @@ fn check_pull(pull: &PullOnce) -> Result<(), RejectReason> {
         let given = alloc::format!("{} ms", pull.wait.as_millis());
         return Err(invalid("wait", &given, "must be at most 60000 ms"));
     }
-    check::subscription(&pull.queue.topic, &pull.tags).map(|_| ())
+    check::subscription(&pull.queue.topic, &(&pull.tags).into()).map(|_| ())
 }
 
 fn owned(consumer: &Consumer, queue: &MessageQueue) -> Result<(), RejectReason> {

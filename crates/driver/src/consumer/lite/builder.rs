@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocketry_core::{Command, Consume, Lite, LiteConfig, MessageQueue, Outcome, StartAt, Topic};
+use rocketry_core::{Command, Consume, FilterExpression, Lite, LiteConfig, MessageQueue, Outcome, StartAt, Topic};
 
 use super::LiteConsumer;
 use crate::client::{ClientCore, unexpected};
@@ -25,8 +25,8 @@ impl LiteConsumerBuilder {
 
     /// Subscribes to a topic, whose queues are divided among the members of the group. `tags` chooses messages: `*` takes
     /// all, `a || b` those with one of the tags.
-    pub fn subscribe(mut self, topic: impl Into<Topic>, tags: impl Into<String>) -> Self {
-        self.config = self.config.subscribe(topic, tags);
+    pub fn subscribe(mut self, topic: impl Into<Topic>, filter: impl Into<FilterExpression>) -> Self {
+        self.config = self.config.subscribe(topic, filter);
         self
     }
 

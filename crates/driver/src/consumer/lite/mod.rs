@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocketry_core::{
-    Command, Commit, CommitUntil, Consume, ConsumerStats, Control, Lite, LiteOutcome, MessageQueue, Outcome, SeekTo,
-    StopReport, Topic,
+    Command, Commit, CommitUntil, Consume, ConsumerStats, Control, FilterExpression, Lite, LiteOutcome, MessageQueue,
+    Outcome, SeekTo, StopReport, Topic,
 };
 
 use self::changes::QueueChanges;
@@ -114,8 +114,8 @@ impl LiteConsumer {
     ///
     /// # Errors
     /// An expression or a name that cannot be, a consumer whose queues are assigned, or one that is stopped.
-    pub async fn subscribe(&self, topic: impl Into<Topic>, tags: impl Into<String>) -> Result<(), Error> {
-        self.inner.subscribe(topic, tags).await
+    pub async fn subscribe(&self, topic: impl Into<Topic>, filter: impl Into<FilterExpression>) -> Result<(), Error> {
+        self.inner.subscribe(topic, filter).await
     }
 
     /// Drops a subscription.
